@@ -1,0 +1,27 @@
+"""The data that the server half and the stub half of the emulator exchange (see `stub.messages`)."""
+
+from __future__ import annotations
+
+from .stub.messages import (
+    DATATYPES,
+    FINAL,
+    RESCHEDULE,
+    WireError,
+    WireFault,
+    WireRequest,
+    WireResponse,
+    WireTensor,
+    wire_tensor,
+)
+
+__all__ = [
+    "DATATYPES",
+    "FINAL",
+    "RESCHEDULE",
+    "WireError",
+    "WireFault",
+    "WireRequest",
+    "WireResponse",
+    "WireTensor",
+    "wire_tensor",
+]
