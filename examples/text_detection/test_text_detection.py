@@ -1,0 +1,149 @@
+"""The functions alone, then the whole pipeline three ways: by hand, on the emulator, on a real Triton."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+import pytest
+from boxes import clockwise_from_top_left, find_boxes, in_reading_order
+from PIL import Image
+
+HERE = Path(__file__).parent
+PICTURES = sorted(path for path in (HERE / "pictures").iterdir() if path.suffix in (".jpg", ".png"))
+LINES = {  # lines of text that a person counts
+    "astronaut.jpg": 0,
+    "banner.jpg": 3,
+    "form_grey.png": 9,
+    "notice.jpg": 11,
+    "receipt_rgba.png": 14,
+    "scan_page.png": 7,
+    "tiny.png": 1,
+    "typewriter.png": 17,
+}
+
+
+def rgb(data: bytes) -> np.ndarray:
+    return np.array(Image.open(io.BytesIO(data)).convert("RGB"))
+
+
+def rectangle(size: int, left: int, top: int, right: int, bottom: int, value: float = 0.9) -> np.ndarray:
+    """A probability map with one filled rectangle, both ends inclusive."""
+    probability = np.zeros((size, size), np.float32)
+    probability[top : bottom + 1, left : right + 1] = value
+    return probability
+
+
+# --- boxes.py
+
+
+def test_an_empty_map_has_no_boxes() -> None:
+    assert find_boxes(np.zeros((64, 64), np.float32)) == []
+
+
+def test_a_box_is_grown_by_area_times_ratio_over_perimeter() -> None:
+    (box,) = find_boxes(rectangle(200, 50, 80, 149, 99))
+    # Within 1.6 pixels, because the 2x2 dilation adds a row and a column.
+    margin = 100 * 20 * 1.6 / (2 * (100 + 20))
+    expected = np.array([[50, 80], [149, 80], [149, 99], [50, 99]]) + margin * np.array(
+        [[-1, -1], [1, -1], [1, 1], [-1, 1]]
+    )
+    np.testing.assert_allclose(box.points, expected, atol=1.6)
+
+
+def test_the_score_is_the_mean_inside_and_decides() -> None:
+    (box,) = find_boxes(rectangle(100, 20, 40, 79, 59, value=0.8))
+    assert box.score == pytest.approx(0.8, abs=0.08)  # the dilated edge lies outside the rectangle
+    # 0.45 is above the threshold of a pixel and below the least score of a box.
+    assert find_boxes(rectangle(100, 20, 40, 79, 59, value=0.45)) == []
+    assert find_boxes(rectangle(100, 20, 40, 79, 59, value=0.25)) == []
+
+
+def test_a_line_thinner_than_three_pixels_is_noise() -> None:
+    assert find_boxes(rectangle(100, 20, 40, 79, 40)) == []
+
+
+@pytest.mark.parametrize("degrees", [-30.0, -5.0, 3.0, 20.0, 40.0])
+def test_a_turned_rectangle_keeps_its_angle_and_its_first_corner(degrees: float) -> None:
+    drawn = cv2.boxPoints(((150.0, 150.0), (160.0, 30.0), degrees))
+    probability = np.zeros((300, 300), np.float32)
+    cv2.fillPoly(probability, [np.round(drawn).astype(np.int32)], 0.9)
+    (box,) = find_boxes(probability)
+    along = box.points[1] - box.points[0]
+    assert np.degrees(np.arctan2(along[1], along[0])) == pytest.approx(degrees, abs=1.5)
+    assert np.linalg.norm(along) > np.linalg.norm(box.points[3] - box.points[0])
+
+
+def test_corners_run_clockwise_whatever_their_order_was() -> None:
+    corners = np.array([[10, 20], [90, 20], [90, 40], [10, 40]], np.float32)
+    for shift in range(4):
+        shuffled = np.roll(corners, shift, axis=0)
+        np.testing.assert_array_equal(clockwise_from_top_left(shuffled), corners)
+        np.testing.assert_array_equal(clockwise_from_top_left(shuffled[::-1]), corners)
+
+
+def test_reading_order_is_by_rows_then_from_left_to_right() -> None:
+    probability = np.zeros((300, 300), np.float32)
+    for left, top in [(160, 23), (20, 20), (20, 100), (160, 97)]:  # rows a few pixels askew
+        probability[top : top + 20, left : left + 100] = 0.9
+    centres = [tuple(box.points.mean(axis=0).round(-1)) for box in find_boxes(probability)]
+    assert centres == [(70, 30), (210, 30), (70, 110), (210, 110)]
+    assert in_reading_order([]) == []
+
+
+# --- preprocessing and postprocessing
+
+
+@pytest.mark.parametrize("size", [(736, 736), (100, 300), (301, 97), (3000, 1000), (8, 8)])
+def test_the_letterbox_centres_the_picture_and_keeps_its_proportions(app: Any, size: tuple[int, int]) -> None:
+    height, width = size
+    pixels, geometry = app.preprocessing(np.full((height, width, 3), 255, np.uint8))
+    assert pixels.shape == (3, 736, 736) and pixels.dtype == np.float32
+    scale_x, scale_y, left, top, sent_width, sent_height = geometry
+    assert (sent_width, sent_height) == (width, height)
+    ys, xs = np.nonzero(pixels[0] == 1.0)  # white
+    assert (xs.min(), ys.min()) == (left, top)
+    assert xs.max() - xs.min() + 1 == pytest.approx(width * scale_x)
+    assert ys.max() - ys.min() + 1 == pytest.approx(height * scale_y)
+    assert abs(scale_x - scale_y) * max(size) <= 1.0 + 1e-3  # both sides are rounded to whole pixels
+    assert np.all(np.abs(pixels[pixels != 1.0]) < 0.01)  # grey, which is 0 for the network
+
+
+def test_the_network_gets_blue_first(app: Any) -> None:
+    red = np.zeros((736, 736, 3), np.uint8)
+    red[..., 0] = 255
+    pixels, _ = app.preprocessing(red)
+    assert pixels[:, 300, 300].tolist() == [-1.0, -1.0, 1.0]
+
+
+@pytest.mark.parametrize("size", [(736, 736), (200, 600), (601, 197), (3000, 1000), (120, 90)])
+def test_postprocessing_undoes_the_letterbox(app: Any, size: tuple[int, int]) -> None:
+    """A black bar on white, 'detected' by a threshold, comes back where it was drawn."""
+    height, width = size
+    image = np.full((height, width, 3), 255, np.uint8)
+    top, bottom = round(height * 0.4), round(height * 0.6)
+    left, right = round(width * 0.3), round(width * 0.7)
+    image[top:bottom, left:right] = 0
+    pixels, geometry = app.preprocessing(image)
+    result = app.postprocessing((pixels[:1] < -0.5).astype(np.float32), geometry)
+    (box,) = result["boxes"]
+    assert (result["width"], result["height"]) == (width, height)
+    centre = np.mean(box["points"], axis=0)
+    pixel = 1.0 / min(geometry[0], 1.0)  # of the canvas, in pixels of the picture
+    np.testing.assert_allclose(centre, [(left + right - 1) / 2, (top + bottom - 1) / 2], atol=1.1 * pixel)
+
+
+def test_boxes_stay_on_the_picture(app: Any) -> None:
+    _, geometry = app.preprocessing(np.zeros((300, 400, 3), np.uint8))
+    (box,) = app.postprocessing(np.ones((1, 736, 736), np.float32), geometry)["boxes"]
+    assert np.min(box["points"]) == 0 and np.max(box["points"], axis=0).tolist() == [399, 299]
+
+
+def test_a_picture_too_small_for_text_is_rejected(app: Any) -> None:
+    from triton_pyb import Reject
+
+    with pytest.raises(Reject, match="100x7 pixels"):
+        app.preprocessing(np.zeros((7, 100, 3), np.uint8))
