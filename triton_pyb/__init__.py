@@ -1,0 +1,44 @@
+"""Write, test, check and package models for the Python backend of NVIDIA Triton Inference Server.
+
+The author's words, and nothing else: all of it is floor 0, which travels into the model folder.
+Floors, from the ground: runtime, config, emulator, repository, check, server, cli; imports point down only.
+"""
+
+from .runtime.adapter import triton_python_model
+from .runtime.annotations import Annotated, Batch, Image, Json, Name, Tensor
+from .runtime.errors import (
+    DeclarationError,
+    NotFound,
+    Reject,
+    TritonPybError,
+    Unavailable,
+    Unsupported,
+)
+from .runtime.pipeline import ExistingModel, OnnxModel, Pipeline, Step, TorchScriptModel
+from .runtime.steps import model, postprocess, preprocess
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Annotated",
+    "Batch",
+    "DeclarationError",
+    "ExistingModel",
+    "Image",
+    "Json",
+    "Name",
+    "NotFound",
+    "OnnxModel",
+    "Pipeline",
+    "Reject",
+    "Step",
+    "Tensor",
+    "TorchScriptModel",
+    "TritonPybError",
+    "Unavailable",
+    "Unsupported",
+    "model",
+    "postprocess",
+    "preprocess",
+    "triton_python_model",
+]

@@ -1,0 +1,108 @@
+"""The author's words: what may stand inside ``Annotated[...]`` of a step's signature.
+
+``Tensor``, ``Image`` and ``Json`` always describe one item; the batch axis is never written.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any, List, Tuple, TypeVar, Union
+
+T = TypeVar("T")
+
+#: One entry of an item's shape: a size, -1 (any), or a symbol such as ``"H"`` that must agree within one item.
+Dim = Union[int, str]
+
+if TYPE_CHECKING:
+    from typing import Annotated
+    from typing import List as Batch
+else:
+
+    class Batch(List[T]):
+        """``Batch[X]``: all items of one call as a list, in the joined modes, for what is not an array."""
+
+    if sys.version_info >= (3, 9):
+        from typing import Annotated
+    else:
+
+        class Annotated:
+            """``Annotated[X, ...]`` where ``typing`` has none; kept whole so that it can still be read."""
+
+            __slots__ = ("__metadata__", "__origin__")
+
+            def __class_getitem__(cls, parameters):
+                annotated = object.__new__(cls)
+                annotated.__origin__, annotated.__metadata__ = parameters[0], tuple(parameters[1:])
+                return annotated
+
+            def __call__(self, *args, **kwargs):  # typing's own checks take callables only
+                raise TypeError("Annotated[...] is no constructor")
+
+
+class Marker:
+    """Base class of the words below: immutable, compared by value."""
+
+    name: str
+
+    def _key(self) -> Tuple[Any, ...]:
+        return tuple(sorted(vars(self).items(), key=lambda item: item[0]))
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and vars(other) == vars(self)
+
+    def __hash__(self) -> int:
+        return hash((type(self), self._key()))
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{key}={value!r}" for key, value in vars(self).items() if value not in ("", None))
+        return f"{type(self).__name__}({shown})"
+
+
+class Tensor(Marker):
+    """A numeric or string array.
+
+    Parameters
+    ----------
+    dtype : str or numpy dtype
+        Any usual spelling: ``"FP32"``, ``"TYPE_FP32"``, ``"float32"``, ``np.float32``.
+    shape : tuple of int or str
+        The shape of one item: sizes, ``-1``, or symbols (``("H", "W", 3)``).
+    name : str, optional
+        The tensor's name in Triton; an input's default is its argument's name.
+    """
+
+    def __init__(self, dtype: object, shape: Tuple[Dim, ...] = (), name: str = "") -> None:
+        self.dtype = dtype
+        self.shape = shape
+        self.name = name
+
+
+class Image(Marker):
+    """An encoded picture (JPEG, PNG, ...) in one TYPE_STRING element, decoded to a UINT8 array.
+
+    Parameters
+    ----------
+    mode : {"RGB", "BGR", "GRAY"}
+        Channel order of the array that the function gets: shape (height, width, 3), or (height, width) for GRAY.
+    max_pixels : int
+        A larger picture is rejected before it is decoded.  The default is Pillow's own warning limit.
+    """
+
+    def __init__(self, mode: str = "RGB", name: str = "", max_pixels: int = 89_478_485) -> None:
+        self.mode = mode
+        self.name = name
+        self.max_pixels = max_pixels
+
+
+class Json(Marker):
+    """One JSON value as UTF-8 text in one TYPE_STRING element; the function sees the value."""
+
+    def __init__(self, name: str = "") -> None:
+        self.name = name
+
+
+class Name(Marker):
+    """The tensor name of a plain value: ``-> Annotated[str, Name("label")]``."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name

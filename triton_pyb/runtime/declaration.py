@@ -1,0 +1,304 @@
+"""Read a function's annotations, or ``inputs=``/``outputs=``, into a Signature; report every mistake at once.
+
+Runs on the author's machine only: a packaged model reads ``signature.json`` instead.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import sys
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Tuple
+
+from . import fields
+from .annotations import Batch
+from .errors import DeclarationError, did_you_mean, raise_all
+from .signature import Field, Signature
+
+#: The batch modes, in the words of ``batch=``.
+BATCH_MODES = ("each", "stack")
+
+
+class Place(NamedTuple):
+    """Where a declaration stands."""
+
+    function: str
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.function}() ({self.file}:{self.line})"
+
+
+def place_of(function: Callable[..., Any]) -> Place:
+    """Name, file and first line of a function or a callable object."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    name = getattr(function, "__name__", type(function).__name__)
+    return Place(name, code.co_filename if code else "?", code.co_firstlineno if code else 0)
+
+
+class Unresolved(Exception):
+    """An annotation names something that does not exist yet; the build tries again."""
+
+
+def read_signature(
+    function: Callable[..., Any],
+    *,
+    inputs: Optional[Mapping[str, Any]] = None,
+    outputs: Optional[Mapping[str, Any]] = None,
+    batch: str = "each",
+    localns: Optional[Mapping[str, Any]] = None,
+) -> Signature:
+    """The Signature of `function`.
+
+    Raises
+    ------
+    DeclarationError
+        For every mistake; several at once come as one ``SeveralDeclarationErrors``.
+    Unresolved
+        When an annotation names something unknown so far and nothing else is wrong.
+    """
+    reader = _Reader(function, place_of(function), batch, localns)
+    reader.check_function()
+    found_inputs = reader.inputs(inputs)
+    found_outputs, bare = reader.outputs(outputs)
+    reader.check_names("input", found_inputs)
+    reader.check_names("output", found_outputs)
+    raise_all(reader.errors)
+    if reader.unresolved:
+        raise Unresolved("; ".join(reader.unresolved))
+    module = getattr(function, "__module__", "") or ""
+    qualified = getattr(function, "__qualname__", type(function).__qualname__)
+    return Signature(f"{module}:{qualified}", tuple(found_inputs), tuple(found_outputs), batch, bare)
+
+
+class _Reader:
+    """One function being read; collects errors instead of raising the first."""
+
+    def __init__(
+        self, function: Callable[..., Any], place: Place, batch: str, localns: Optional[Mapping[str, Any]]
+    ) -> None:
+        self.function = function
+        self.place = place
+        self.batch = batch
+        self.errors: List[DeclarationError] = []
+        self.unresolved: List[str] = []
+        target = inspect.unwrap(function)
+        self.globals: Dict[str, Any] = getattr(target, "__globals__", {})
+        self.locals = dict(localns or {})
+        self.parameters = _parameters(function)
+
+    def error(self, code: str, what: str, fix: str) -> None:
+        self.errors.append(DeclarationError(code, what, str(self.place), fix))
+
+    def check_function(self) -> None:
+        if self.batch not in BATCH_MODES:
+            self.error(
+                "TPB109",
+                f"unknown batch mode {self.batch!r}{did_you_mean(str(self.batch), BATCH_MODES)}",
+                f"write one of {', '.join(map(repr, BATCH_MODES))}",
+            )
+        if inspect.isgeneratorfunction(self.function) or inspect.isasyncgenfunction(self.function):
+            self.error("TPB111", "a generator cannot be a step yet", "return the value instead of yielding it")
+        elif inspect.iscoroutinefunction(self.function):
+            self.error("TPB111", "an async function cannot be a step yet", "write a plain function")
+        elif inspect.isclass(self.function):
+            self.error("TPB111", "a class cannot be a step yet", "decorate a function")
+        for parameter in self.parameters.values():
+            if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+                star = "*" if parameter.kind == parameter.VAR_POSITIONAL else "**"
+                self.error(
+                    "TPB105",
+                    f"argument '{star}{parameter.name}' cannot be an input: a model has a fixed list of inputs",
+                    "give each input an argument of its own",
+                )
+
+    def inputs(self, given: Optional[Mapping[str, Any]]) -> List[Field]:
+        usable = {
+            name: parameter
+            for name, parameter in self.parameters.items()
+            if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+        }
+        if given is not None:
+            for name in given:
+                if name not in usable:
+                    self.error(
+                        "TPB112",
+                        f"inputs= names '{name}', which is no argument{did_you_mean(name, usable)}",
+                        f"the arguments are {', '.join(map(repr, usable)) or 'none'}",
+                    )
+        elif not usable and not self.errors:
+            self.error("TPB101", "a step needs at least one input", "give the function an annotated argument")
+        found = []
+        for name, parameter in usable.items():
+            field = self.input(name, parameter, given)
+            if field is not None:
+                found.append(field)
+        return found
+
+    def input(
+        self, name: str, parameter: inspect.Parameter, given: Optional[Mapping[str, Any]]
+    ) -> Optional[Field]:
+        optional = parameter.default is not parameter.empty
+        if given is not None:
+            if name not in given:
+                if not optional:
+                    self.error("TPB101", f"argument '{name}' is not in inputs=", f"add '{name}' to inputs=")
+                return None
+            annotation = given[name]
+        elif parameter.annotation is parameter.empty:
+            self.error(
+                "TPB101",
+                f"argument '{name}' has no annotation",
+                f'write `{name}: Annotated[np.ndarray, Tensor("FP32", (...))]`, `{name}: str`, '
+                "or say it in inputs=",
+            )
+            return None
+        else:
+            annotation = parameter.annotation
+        return self.field(f"input '{name}'", annotation, name=name, argument=name, side="input", optional=optional)
+
+    def outputs(self, given: Optional[Mapping[str, Any]]) -> Tuple[List[Field], bool]:
+        if given is not None:
+            if not given:
+                self.error("TPB107", "outputs= is empty: a step needs at least one output", "name the outputs")
+            found = [
+                self.field(f"output '{name}'", word, name=name, argument=name, side="output") for name, word in given.items()
+            ]
+            return [field for field in found if field is not None], len(given) == 1
+        annotation = inspect.signature(self.function).return_annotation if self.parameters is not None else None
+        if annotation is inspect.Signature.empty:
+            self.error(
+                "TPB107",
+                "the function has no return annotation",
+                'write `-> Annotated[np.ndarray, Tensor("FP32", (...), name="...")]`, or say it in outputs=',
+            )
+            return [], True
+        resolved = self.resolve(annotation, "the return annotation")
+        if resolved is None:
+            return [], True
+        named = self.named_outputs(resolved)
+        if named is None:
+            field = self.field("the output", resolved, name="", argument="", side="output")
+            if field is not None and not field.name:
+                self.error(
+                    "TPB103",
+                    "the output has no name",
+                    f'say it: `{fields.naming_example(field)}`, or `outputs={{"name": ...}}`',
+                )
+            return ([field] if field is not None else []), True
+        found = [self.field(f"output '{key}'", word, name=key, argument=key, side="output") for key, word in named.items()]
+        return [field for field in found if field is not None], False
+
+    def named_outputs(self, annotation: Any) -> Optional[Dict[str, Any]]:
+        """The parts of a container of outputs, or None when `annotation` is one output."""
+        origin = getattr(annotation, "__origin__", None)
+        if origin is tuple and not hasattr(annotation, "__metadata__"):
+            return self.tuple_outputs(annotation.__args__)
+        if not inspect.isclass(annotation):
+            return None
+        if dataclasses.is_dataclass(annotation):
+            names = [item.name for item in dataclasses.fields(annotation)]
+        elif hasattr(annotation, "_fields") or hasattr(annotation, "__total__"):  # NamedTuple, TypedDict
+            names = list(annotation.__annotations__)
+        else:
+            return None
+        module = sys.modules.get(annotation.__module__)
+        saved, self.globals = self.globals, {**self.globals, **vars(module)} if module else self.globals
+        try:
+            hints = {name: _own_annotations(annotation)[name] for name in names}
+            resolved = {name: self.resolve(hint, f"output '{name}'") for name, hint in hints.items()}
+        finally:
+            self.globals = saved
+        return {name: hint for name, hint in resolved.items() if hint is not None}
+
+    def tuple_outputs(self, parts: Tuple[Any, ...]) -> Dict[str, Any]:
+        named: Dict[str, Any] = {}
+        for index, part in enumerate(parts):
+            name = next((m.name for m in getattr(part, "__metadata__", ()) if getattr(m, "name", "")), "")
+            if not name:
+                self.error("TPB103", f"output {index} of the tuple has no name", 'add name="..." to its Annotated')
+            named[name or f"#{index}"] = part
+        return named
+
+    def field(
+        self, what: str, annotation: Any, *, name: str, argument: str, side: str, optional: bool = False
+    ) -> Optional[Field]:
+        resolved = self.resolve(annotation, what)
+        if resolved is None:
+            return None
+        listed = getattr(resolved, "__origin__", None) is Batch and not hasattr(resolved, "__metadata__")
+        if listed:
+            resolved = self.resolve(resolved.__args__[0], what)
+            if resolved is None:
+                return None
+        try:
+            field = fields.read_field(resolved, name=name, argument=argument, optional=optional, listed=listed)
+        except fields.Mistake as mistake:
+            self.error(mistake.code, f"{what}: {mistake.what}", mistake.fix)
+            return None
+        if field.kind == "image" and side == "output":
+            self.error("TPB111", f"{what}: a picture cannot be an output yet", "return its bytes, or a Tensor")
+        self.check_batch(what, field)
+        return field
+
+    def check_batch(self, what: str, field: Field) -> None:
+        joined = self.batch != "each"
+        is_array = field.kind in ("tensor", "number", "image")
+        if joined and not field.listed and not is_array:
+            self.error(
+                "TPB110",
+                f"{what}: with batch={self.batch!r} the function sees many items at once, and {field.kind} is no array",
+                "write Batch[...] around it: a list with one entry per item",
+            )
+        if not joined and field.listed:
+            self.error(
+                "TPB110",
+                f'{what}: Batch[...] with batch="each": the function sees one item at a time',
+                'drop Batch[...], or write batch="stack"',
+            )
+
+    def check_names(self, side: str, found: List[Field]) -> None:
+        seen: Dict[str, Field] = {}
+        for field in found:
+            if field.name and field.name in seen:
+                self.error(
+                    "TPB108",
+                    f"two {side}s are named '{field.name}' ('{seen[field.name].argument}' and '{field.argument}')",
+                    "give each tensor a name of its own",
+                )
+            seen[field.name] = field
+
+    def resolve(self, annotation: Any, what: str) -> Any:
+        """Evaluate an annotation written as text; None when that is not possible (noted or reported)."""
+        text = getattr(annotation, "__forward_arg__", annotation)
+        if not isinstance(text, str):
+            return annotation
+        try:
+            return eval(text, self.globals, self.locals)  # the author's own annotation, as typing does it
+        except NameError as error:
+            self.unresolved.append(f"{what}: {error}")
+        except DeclarationError as error:
+            self.errors.append(error)
+        except Exception as error:
+            self.error(
+                "TPB104",
+                f"{what}: the annotation `{text}` does not evaluate: {type(error).__name__}: {error}",
+                "correct the annotation",
+            )
+        return None
+
+
+def _parameters(function: Callable[..., Any]) -> Dict[str, inspect.Parameter]:
+    try:
+        return dict(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        return {}
+
+
+def _own_annotations(cls: type) -> Dict[str, Any]:
+    """Annotations of a class and its bases, unevaluated."""
+    merged: Dict[str, Any] = {}
+    for base in reversed(cls.__mro__):
+        merged.update(vars(base).get("__annotations__", {}))
+    return merged or dict(cls.__annotations__)

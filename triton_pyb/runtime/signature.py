@@ -1,0 +1,126 @@
+"""Signature: the one truth about a step, as plain data that travels as ``signature.json``."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any, Dict, Optional, Tuple
+
+import numpy as np
+
+from .annotations import Dim
+from .dtypes import NUMPY_DTYPES
+
+#: What ``signature.json`` looks like; a runtime refuses a file of another version.
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Field:
+    """One input or one output of a step.
+
+    Attributes
+    ----------
+    name : str
+        The tensor's name in Triton.
+    dtype : str
+        Wire name, ``"FP32"``; text, JSON and encoded images are ``"BYTES"``.
+    shape : tuple of int or str
+        Of one item, without the batch axis: sizes, -1, or symbols.  ``()`` for a value.
+    kind : str
+        How an item is read and written: ``"tensor"``, ``"number"``, ``"text"``, ``"bytes"``, ``"json"`` or ``"image"``.
+    argument : str
+        Input: the argument's name.  Output: the key or attribute of the returned value, or ``""``
+        where the function returns this one output bare.
+    optional : bool
+        Input only: the argument has a Python default, so the client may leave it out.
+    listed : bool
+        In a joined mode the function sees ``Batch[...]``, a list of items, instead of one array.
+    options : dict
+        What the kind needs besides: ``{"mode": "RGB", "max_pixels": ...}``, ``{"python": "int"}``.
+    """
+
+    name: str
+    dtype: str
+    shape: Tuple[Dim, ...]
+    kind: str = "tensor"
+    argument: str = ""
+    optional: bool = False
+    listed: bool = False
+    options: Dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def fixed_shape(self) -> Tuple[int, ...]:
+        """The shape with -1 in place of every symbol."""
+        return tuple(-1 if isinstance(size, str) else size for size in self.shape)
+
+    @property
+    def numpy_dtype(self) -> np.dtype:
+        """The dtype of the array that Triton hands over; object for BYTES."""
+        return NUMPY_DTYPES[self.dtype]
+
+    def dims(self, batching: bool) -> Tuple[int, ...]:
+        """``dims`` of the model configuration.
+
+        Parameters
+        ----------
+        batching : bool
+            True for ``max_batch_size > 0``: per-item dims, ``(1,)`` for a value.  False for the explicit
+            form: a leading -1 that counts the items.
+
+        Notes
+        -----
+        Source: model_config.proto; with ``max_batch_size > 0`` the server prepends the batch axis, and an
+        empty ``dims`` needs a ``reshape``, so a value is ``[1]``.
+        """
+        if not batching:
+            return (-1,) + self.fixed_shape
+        return self.fixed_shape or (1,)
+
+    def __str__(self) -> str:
+        return f"'{self.name}' {self.dtype}{list(self.shape)}"
+
+
+@dataclass(frozen=True)
+class Signature:
+    """What one step takes and gives.
+
+    Attributes
+    ----------
+    function : str
+        ``"module:qualified.name"`` of the author's function; how a packaged model finds it.
+    inputs, outputs : tuple of Field
+        In declared order.
+    batch : str
+        ``"each"`` or ``"stack"``.
+    bare : bool
+        The function returns its one output itself, not a container of named outputs.
+    """
+
+    function: str
+    inputs: Tuple[Field, ...]
+    outputs: Tuple[Field, ...]
+    batch: str = "each"
+    bare: bool = False
+
+    def input(self, name: str) -> Optional[Field]:
+        """The input of that tensor name, or None."""
+        return next((field for field in self.inputs if field.name == name), None)
+
+    def output(self, name: str) -> Optional[Field]:
+        """The output of that tensor name, or None."""
+        return next((field for field in self.outputs if field.name == name), None)
+
+    def to_dict(self) -> Dict[str, Any]:
+        """JSON-able; :meth:`from_dict` gives an equal Signature back."""
+        return {"format": FORMAT, **asdict(self)}
+
+    @classmethod
+    def from_dict(cls, data: Dict[str, Any]) -> Signature:
+        """Raises ValueError when `data` was written in another format version."""
+        values = dict(data)
+        version = values.pop("format", None)
+        if version != FORMAT:
+            raise ValueError(f"signature.json has format {version!r}, this runtime reads {FORMAT}")
+        for side in ("inputs", "outputs"):
+            values[side] = tuple(Field(**{**item, "shape": tuple(item["shape"])}) for item in values[side])
+        return cls(**values)
