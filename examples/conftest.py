@@ -1,15 +1,23 @@
-import importlib.util
+"""Each example is a folder that could be copied elsewhere; every one has an ``app.py`` of its own."""
+
+from __future__ import annotations
+
+import importlib
 import sys
-from pathlib import Path
+from collections.abc import Iterator
+from types import ModuleType
 
 import pytest
 
 
 @pytest.fixture(scope="module")
-def app(request):
-    path = Path(request.path).parent / "app.py"
-    spec = importlib.util.spec_from_file_location(path.parent.name + "_app", path)
-    m = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = m
-    spec.loader.exec_module(m)
-    return m
+def app(request: pytest.FixtureRequest) -> Iterator[ModuleType]:
+    """The app.py beside the test, imported as ``app``: the name under which the model folder finds it."""
+    folder = str(request.path.parent)
+    sys.modules.pop("app", None)
+    sys.path.insert(0, folder)
+    try:
+        yield importlib.import_module("app")
+    finally:
+        sys.path.remove(folder)
+        sys.modules.pop("app", None)

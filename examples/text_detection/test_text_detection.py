@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+import importlib.util
 import io
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import cv2
 import numpy as np
 import pytest
+from agreement import differences
 from boxes import clockwise_from_top_left, find_boxes, in_reading_order
 from PIL import Image
 
+from triton_pyb import Reject
+from triton_pyb.emulator import EmulatedTriton, InferenceFailed
+from triton_pyb.repository import build
+from triton_pyb.server import RealTriton
+
 HERE = Path(__file__).parent
 PICTURES = sorted(path for path in (HERE / "pictures").iterdir() if path.suffix in (".jpg", ".png"))
+BYTES = [path.read_bytes() for path in PICTURES]
 LINES = {  # lines of text that a person counts
     "astronaut.jpg": 0,
     "banner.jpg": 3,
@@ -24,6 +36,12 @@ LINES = {  # lines of text that a person counts
     "tiny.png": 1,
     "typewriter.png": 17,
 }
+
+
+def model_file() -> str:
+    spec = importlib.util.find_spec("rapidocr")
+    assert spec is not None and spec.origin is not None, "pip install rapidocr"
+    return str(Path(spec.origin).parent / "models" / "PP-OCRv6_det_small.onnx")
 
 
 def rgb(data: bytes) -> np.ndarray:
@@ -143,7 +161,101 @@ def test_boxes_stay_on_the_picture(app: Any) -> None:
 
 
 def test_a_picture_too_small_for_text_is_rejected(app: Any) -> None:
-    from triton_pyb import Reject
-
     with pytest.raises(Reject, match="100x7 pixels"):
         app.preprocessing(np.zeros((7, 100, 3), np.uint8))
+
+
+# --- the whole pipeline
+
+
+@pytest.fixture(scope="module")
+def by_hand(app: Any) -> list[dict[str, Any]]:
+    """The answers without triton_pyb: plain calls and onnxruntime, one picture at a time."""
+    import onnxruntime
+
+    session = onnxruntime.InferenceSession(model_file(), providers=["CPUExecutionProvider"])
+    answers = []
+    for data in BYTES:
+        pixels, geometry = app.preprocessing(rgb(data))
+        (probability,) = session.run(["fetch_name_0"], {"x": pixels[np.newaxis]})
+        answers.append(app.postprocessing(probability[0], geometry))
+    return answers
+
+
+@pytest.fixture(scope="module")
+def repository(app: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("text_detection") / "models"
+    build(app.pipeline, folder)
+    return folder
+
+
+@pytest.fixture(scope="module", params=["emulated", pytest.param("real", marks=pytest.mark.real_triton)])
+def triton(request: pytest.FixtureRequest, repository: Path) -> Iterator[Any]:
+    """The same requests, once to the emulator and once to a real Triton."""
+    with (EmulatedTriton if request.param == "emulated" else RealTriton)(repository) as server:
+        yield server
+
+
+def test_by_hand_every_line_is_found(by_hand: list[dict[str, Any]]) -> None:
+    assert {path.name: len(answer["boxes"]) for path, answer in zip(PICTURES, by_hand, strict=True)} == LINES
+
+
+@pytest.mark.parametrize("count", [1, 2, 7])
+def test_pictures_of_different_sizes_in_one_request(
+    triton: Any, by_hand: list[dict[str, Any]], count: int
+) -> None:
+    first = {1: 4, 2: 2, 7: 1}[count]
+    chosen = slice(first, first + count)
+    result = triton.infer("text_detection", {"image": BYTES[chosen]})["result"]
+    assert result.shape == (count, 1)
+    for path, text, expected in zip(PICTURES[chosen], result[:, 0], by_hand[chosen], strict=True):
+        assert differences(json.loads(text), expected) == [], path.name
+
+
+def test_a_broken_picture_is_refused_and_the_next_one_is_answered(
+    triton: Any, by_hand: list[dict[str, Any]]
+) -> None:
+    with pytest.raises(InferenceFailed, match="begins like"):
+        triton.infer("text_detection", {"image": BYTES[4][:20_000]})
+    answer = triton.infer("text_detection", {"image": BYTES[4]})
+    assert differences(json.loads(answer["result"][0, 0]), by_hand[4]) == []
+
+
+# --- agreement.py and demo.py
+
+
+def test_differences_are_found_and_said() -> None:
+    one = {"width": 500, "height": 400, "boxes": [{"points": [[0, 0], [9, 0], [9, 5], [0, 5]], "score": 0.9}]}
+    assert differences(one, one) == []
+    assert differences(one, {**one, "width": 501}) == ["width: 500 and 501"]
+    assert differences(one, {**one, "boxes": []}) == ["number of boxes: 1 and 0"]
+    moved = {"points": [[0, 0], [9, 0], [9, 8], [0, 5]], "score": 0.8}
+    assert differences(one, {**one, "boxes": [moved]}) == [
+        "box 0: a corner is 3.0 pixels off (allowed: 2.0)",
+        "box 0: scores 0.9 and 0.8 (allowed: 0.02 apart)",
+    ]
+
+
+def run_demo(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, str(HERE / "demo.py"), *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+
+
+@pytest.mark.real_triton
+def test_the_demonstration_agrees_and_draws(tmp_path: Path) -> None:
+    done = run_demo(tmp_path, str(HERE / "pictures" / "notice.jpg"))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "the emulator and the real Triton agree" in done.stdout
+    assert Image.open(tmp_path / "text_detection.png").size == (1240, 1754)
+
+
+@pytest.mark.real_triton
+def test_the_demonstration_notices_a_difference(tmp_path: Path) -> None:
+    done = run_demo(tmp_path, "--server-picture", str(HERE / "pictures" / "typewriter.png"))
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "differs" in done.stdout and "width: 1240 and 4000" in done.stdout
