@@ -184,7 +184,6 @@ class Pipeline:
         frame = sys._getframe(1)
         self.name = name
         self.where = f"Pipeline({name!r}) ({frame.f_code.co_filename}:{frame.f_lineno})"
-        self.module: str = frame.f_globals.get("__name__", "")
         self.max_batch_size = max_batch_size
         self.max_queue_delay_microseconds = max_queue_delay_microseconds
         self.inputs = tuple(inputs)

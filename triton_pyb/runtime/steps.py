@@ -35,8 +35,9 @@ class StepMark:
         None leaves the choice to the pipeline (or to the default, 8 and 1).
     place : Place
         Where the function stands.
-    module : str
-        Name of the module in which the declaration was made.
+    scope : dict
+        Globals of the module in which the declaration was made: its ``__name__``, ``__file__``, and the name
+        under which a wrapped function can be found again.
     """
 
     def __init__(
@@ -58,7 +59,7 @@ class StepMark:
         self.max_batch_size = max_batch_size
         self.instances = instances
         self.place: Place = place_of(function)
-        self.module: str = frame.f_globals.get("__name__", "")
+        self.scope: Dict[str, Any] = frame.f_globals
         self._reading: Dict[str, Any] = {"inputs": inputs, "outputs": outputs, "batch": batch}
         self._signature: Optional[Signature] = None
         self._check_numbers()

@@ -1,0 +1,105 @@
+"""``triton-pyb build``: a pipeline or one step -> model folders in a repository."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any, NamedTuple, Union
+
+from triton_pyb.runtime.pipeline import Pipeline
+from triton_pyb.runtime.steps import mark_of
+
+from .folders import ModelFolder, core_folder, ensemble_folder, step_folder
+from .graph import Graph, resolve
+from .publish import publish
+from .target import BuildError, load_target
+
+__all__ = ["BuildError", "Built", "build"]
+
+#: For a step that is built alone and says nothing: the pipeline's default.
+DEFAULT_MAX_BATCH_SIZE = 8
+
+
+class Built(NamedTuple):
+    """What was written.
+
+    Attributes
+    ----------
+    entry : str
+        The model a client calls: the ensemble, or the one step.
+    models : tuple of str
+        Every model folder written, in order.
+    third_party : tuple of str
+        Packages that must be installed where Triton runs, besides numpy.
+    notes : tuple of str
+        What the author should know.
+    """
+
+    repository: Path
+    entry: str
+    models: tuple[str, ...]
+    third_party: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def build(target: Any, repository: Union[str, os.PathLike[str]]) -> Built:
+    """Write the model folders of `target` into `repository`.
+
+    Parameters
+    ----------
+    target : str, Pipeline or marked function
+        ``"app.py:pipeline"``, or the object itself.
+
+    Raises
+    ------
+    TritonPybError
+        When anything is wrong with the declaration, a model file or the repository; then nothing was written.
+    """
+    thing = load_target(target) if isinstance(target, str) else target
+    if isinstance(thing, Pipeline):
+        graph = resolve(thing)
+        folders = [*_node_folders(graph), ensemble_folder(graph)]
+        max_batch_size = thing.max_batch_size
+    else:
+        folders = [_single_folder(thing)]
+        mark = mark_of(thing)
+        said = mark.max_batch_size if mark is not None else None
+        max_batch_size = DEFAULT_MAX_BATCH_SIZE if said is None else said
+    publish(folders, Path(repository))
+    third_party = sorted({name for folder in folders for name in folder.third_party} - {"numpy"})
+    notes = ()
+    if max_batch_size == 0:
+        notes = ("max_batch_size is 0: the server never joins requests; set max_batch_size=8 to let it",)
+    return Built(
+        Path(repository), folders[-1].name, tuple(folder.name for folder in folders), tuple(third_party), notes
+    )
+
+
+def _node_folders(graph: Graph) -> list[ModelFolder]:
+    folders = []
+    for node, step in zip(graph.nodes, graph.pipeline.steps, strict=True):
+        if node.core is not None:
+            folders.append(core_folder(node.core))
+        elif node.mark is not None:
+            folders.append(
+                step_folder(
+                    node.mark,
+                    step.model,
+                    max_batch_size=graph.pipeline.max_batch_size,
+                    max_queue_delay_microseconds=graph.pipeline.max_queue_delay_microseconds,
+                )
+            )
+    return folders
+
+
+def _single_folder(step: Any) -> ModelFolder:
+    mark = mark_of(step)
+    if mark is None:
+        raise BuildError(
+            "TPB407",
+            f"{step!r} is neither a pipeline nor a step",
+            "build()",
+            "decorate the function with @preprocess, @postprocess or @model, or make a Pipeline",
+        )
+    said = mark.max_batch_size
+    return step_folder(mark, step, max_batch_size=DEFAULT_MAX_BATCH_SIZE if said is None else said)

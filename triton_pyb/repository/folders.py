@@ -1,0 +1,130 @@
+"""What lies in one model folder, as data: path inside the folder -> bytes or a file to copy."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import NamedTuple, Union
+
+import triton_pyb
+from triton_pyb.config.model_config import ModelConfig, TensorConfig, ensemble_config, step_config, to_pbtxt
+from triton_pyb.runtime.adapter import SIGNATURE_FILE
+from triton_pyb.runtime.steps import StepMark
+
+from .closure import Closure, find_closure
+from .core_models import ResolvedCore
+from .graph import Graph
+
+Content = Union[bytes, Path]
+
+#: What never travels: caches and editor litter make a polling server reload for nothing.
+LITTER = ("__pycache__", ".ipynb_checkpoints", ".git", ".DS_Store")
+
+_PACKAGE = Path(triton_pyb.__file__).parent
+_TEMPLATE = Path(__file__).with_name("model_template.py")
+
+
+class ModelFolder(NamedTuple):
+    """One model, ready to be written.
+
+    Attributes
+    ----------
+    files : dict of str to bytes or Path
+        Path inside the model folder -> its bytes, or the file to copy.
+    empty : tuple of str
+        Folders that stand empty: an ensemble needs a version folder with nothing in it.
+    third_party : tuple of str
+        Packages that must be installed where the model runs.
+    """
+
+    name: str
+    files: dict[str, Content]
+    empty: tuple[str, ...] = ()
+    third_party: tuple[str, ...] = ()
+
+    def write(self, folder: Path) -> None:
+        """Write everything below `folder`, which does not exist yet."""
+        for inside in self.empty:
+            (folder / inside).mkdir(parents=True)
+        for inside, content in sorted(self.files.items()):
+            path = folder / inside
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if isinstance(content, Path):
+                shutil.copyfile(content, path)
+            else:
+                path.write_bytes(content)
+
+
+def step_folder(
+    mark: StepMark, step: object, *, max_batch_size: int, max_queue_delay_microseconds: int = 0
+) -> ModelFolder:
+    """The folder of one step of ours: configuration, generated model.py, signature, code, runtime."""
+    closure = find_closure(mark, step)
+    signature = mark.signature
+    batching = max_batch_size > 0
+    config = step_config(
+        mark.name,
+        [TensorConfig.of(field, batching) for field in signature.inputs],
+        [TensorConfig.of(field, batching) for field in signature.outputs],
+        max_batch_size=max_batch_size,
+        instances=mark.instances or 1,
+        max_queue_delay_microseconds=max_queue_delay_microseconds,
+    )
+    travelling = {**signature.to_dict(), "function": closure.function}
+    files: dict[str, Content] = {
+        "config.pbtxt": _config_text(config, closure.function),
+        "1/model.py": _model_py(closure),
+        f"1/{SIGNATURE_FILE}": _json(travelling),
+    }
+    files.update({f"1/{inside}": path for inside, path in closure.files.items()})
+    files.update({f"1/triton_pyb/{inside}": path for inside, path in _runtime_files().items()})
+    return ModelFolder(mark.name, files, third_party=closure.third_party)
+
+
+def core_folder(core: ResolvedCore) -> ModelFolder:
+    """The folder of a core model; an existing model's folder is taken as it is."""
+    if core.file_name:
+        return ModelFolder(
+            core.config.name,
+            {"config.pbtxt": _config_text(core.config, core.source.name), f"1/{core.file_name}": core.source},
+        )
+    paths = [path for path in sorted(core.source.rglob("*")) if not set(path.parts) & set(LITTER)]
+    files: dict[str, Content] = {
+        path.relative_to(core.source).as_posix(): path for path in paths if path.is_file()
+    }
+    empty = tuple(
+        path.relative_to(core.source).as_posix() for path in paths if path.is_dir() and not any(path.iterdir())
+    )
+    return ModelFolder(core.config.name or core.source.name, files, empty)
+
+
+def ensemble_folder(graph: Graph) -> ModelFolder:
+    """The folder of the ensemble: a configuration and an empty version folder, which Triton insists on."""
+    config = ensemble_config(
+        graph.pipeline.name,
+        graph.inputs,
+        graph.outputs,
+        [(node.name, node.input_map, node.output_map) for node in graph.nodes],
+        max_batch_size=graph.pipeline.max_batch_size,
+    )
+    return ModelFolder(graph.pipeline.name, {"config.pbtxt": _config_text(config, "the pipeline")}, empty=("1",))
+
+
+def _runtime_files() -> dict[str, Path]:
+    paths = [_PACKAGE / "__init__.py", *sorted((_PACKAGE / "runtime").glob("*.py"))]
+    return {path.relative_to(_PACKAGE).as_posix(): path for path in paths}
+
+
+def _model_py(closure: Closure) -> bytes:
+    text = _TEMPLATE.read_text(encoding="utf-8")
+    return text.replace("@VERSION@", triton_pyb.__version__).replace("@SOURCE@", closure.function).encode()
+
+
+def _config_text(config: ModelConfig, source: str) -> bytes:
+    header = f"Written by triton_pyb {triton_pyb.__version__} from {source}."
+    return to_pbtxt(config, header).encode()
+
+
+def _json(data: object) -> bytes:
+    return (json.dumps(data, indent=2, ensure_ascii=False) + "\n").encode()

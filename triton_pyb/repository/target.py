@@ -1,0 +1,144 @@
+"""``app.py:pipeline`` or ``package.module:pipeline`` -> the object, leaving no trace in this process."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from triton_pyb.runtime.errors import TritonPybError, did_you_mean
+from triton_pyb.runtime.pipeline import Pipeline
+from triton_pyb.runtime.steps import mark_of
+
+
+class BuildError(TritonPybError):
+    """A model repository cannot be built; nothing was written."""
+
+
+def load_target(target: str) -> Any:
+    """Import the module of `target` and take the named pipeline or step out of it.
+
+    Parameters
+    ----------
+    target : str
+        ``"path/to/app.py:pipeline"`` or ``"package.module:pipeline"``; without a name the module's only
+        pipeline, or its only step.
+
+    Raises
+    ------
+    BuildError
+        When the module cannot be imported, or holds nothing of that name.
+    """
+    source, colon, name = _divide(target)
+    is_file = source.endswith(".py") or os.sep in source or Path(source).is_file()
+    if is_file and not Path(source).is_file():
+        raise BuildError("TPB401", f"no such file: '{source}'", f"target {target!r}", "correct the path")
+    with _importing(Path(source).resolve() if is_file else None):
+        module_name = Path(source).stem if is_file else source
+        try:
+            module = importlib.import_module(module_name)
+        except TritonPybError:
+            raise
+        except Exception as error:
+            raise BuildError(
+                "TPB402",
+                f"'{source}' cannot be imported: {type(error).__name__}: {error}",
+                f"target {target!r}, {_place(error)}",
+                "correct the module; it must import on this machine",
+            ) from error
+    return _named(vars(module), name, target) if colon else _only(vars(module), target)
+
+
+def _divide(target: str) -> tuple[str, str, str]:
+    """Split at the last colon, but not the one of a Windows drive."""
+    source, colon, name = target.rpartition(":")
+    if not colon or os.sep in name or name.endswith(".py"):
+        return target, "", ""
+    return source, colon, name
+
+
+def _named(names: dict[str, Any], name: str, target: str) -> Any:
+    usable = _usable(names)
+    if name not in names:
+        raise BuildError(
+            "TPB403",
+            f"the module has no '{name}'{did_you_mean(name, usable or names)}",
+            f"target {target!r}",
+            f"it has {', '.join(map(repr, usable)) or 'no pipeline and no step'}",
+        )
+    if name not in usable:
+        raise BuildError(
+            "TPB403",
+            f"'{name}' is {type(names[name]).__name__}, neither a pipeline nor a step",
+            f"target {target!r}",
+            f"the module has {', '.join(map(repr, usable)) or 'no pipeline and no step'}",
+        )
+    return names[name]
+
+
+def _only(names: dict[str, Any], target: str) -> Any:
+    usable = _usable(names)
+    pipelines = {name: value for name, value in usable.items() if isinstance(value, Pipeline)}
+    choice = pipelines or usable
+    if len(choice) != 1:
+        raise BuildError(
+            "TPB403",
+            f"the module has {len(choice) or 'no'} pipelines or steps to choose from",
+            f"target {target!r}",
+            f"name one: {', '.join(f'{target}:{name}' for name in choice) or 'declare a Pipeline in it'}",
+        )
+    return next(iter(choice.values()))
+
+
+def _usable(names: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name: value for name, value in names.items() if isinstance(value, Pipeline) or mark_of(value) is not None
+    }
+
+
+@contextlib.contextmanager
+def _importing(path: Path | None) -> Iterator[None]:
+    """Import from the folder of `path` (or from the working folder) as ``python app.py`` would.
+
+    Two applications may both be called ``app``, and their helpers alike: what was imported from the folder is
+    taken out of ``sys.modules`` again, and what stood there before comes back.
+    """
+    folder = str(path.parent) if path is not None else os.getcwd()
+    saved_path, saved_modules = list(sys.path), dict(sys.modules)
+    sys.path.insert(0, folder)
+    if path is not None:
+        local = {entry.stem if entry.suffix == ".py" else entry.name for entry in path.parent.iterdir()}
+        for name in [name for name in sys.modules if name.partition(".")[0] in local]:
+            if not _lies_in(sys.modules[name], folder):
+                del sys.modules[name]
+    importlib.invalidate_caches()
+    try:
+        yield
+    finally:
+        sys.path[:] = saved_path
+        for name, module in list(sys.modules.items()):
+            if saved_modules.get(name) is not module and path is not None and _lies_in(module, folder):
+                del sys.modules[name]
+        for name, module in saved_modules.items():
+            sys.modules.setdefault(name, module)
+
+
+def _lies_in(module: Any, folder: str) -> bool:
+    file = getattr(module, "__file__", None)
+    return bool(file) and os.path.abspath(file).startswith(folder.rstrip(os.sep) + os.sep)
+
+
+def _place(error: BaseException) -> str:
+    if isinstance(error, SyntaxError):
+        return f"{error.filename}:{error.lineno}"
+    step = error.__traceback__
+    places = []
+    while step is not None:
+        places.append(f"{step.tb_frame.f_code.co_filename}:{step.tb_lineno}")
+        step = step.tb_next
+    ours = [place for place in places if "importlib" not in place]
+    return ours[-1] if ours else "?"
