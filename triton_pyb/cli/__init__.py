@@ -1,0 +1,47 @@
+"""The command `triton-pyb`: arguments to one call each.
+
+A verb is a module with a click command named ``command``; it is imported when it is used, so that
+``triton-pyb check`` does not wait for a Triton client.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import click
+
+from triton_pyb.cli.errors import UsageError
+from triton_pyb.runtime.errors import TritonPybError
+
+#: Verb -> module.  The order is that of ``--help``.
+COMMANDS = {
+    "run": "triton_pyb.cli.run",
+    "serve": "triton_pyb.cli.serve",
+}
+
+
+class _Verbs(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = importlib.import_module(COMMANDS[cmd_name]).command
+        return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except TritonPybError as error:
+            first, _, rest = str(error).partition("\n")
+            click.secho(first, err=True, fg="red", bold=True)
+            click.echo(rest, err=True)
+            ctx.exit(2 if isinstance(error, UsageError) else 1)
+
+
+@click.group(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="triton_pyb", prog_name="triton-pyb")
+def main() -> None:
+    """Write, test, check and package models for Triton's Python backend."""

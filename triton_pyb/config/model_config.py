@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from google.protobuf import text_format
 from tritonclient.grpc import model_config_pb2
@@ -11,7 +11,10 @@ from tritonclient.grpc import model_config_pb2
 from triton_pyb.runtime.dtypes import config_name
 from triton_pyb.runtime.signature import Field
 
-ModelConfig = model_config_pb2.ModelConfig
+if TYPE_CHECKING:
+    ModelConfig = Any  # the generated class has no types
+else:
+    ModelConfig = model_config_pb2.ModelConfig
 
 
 class TensorConfig:

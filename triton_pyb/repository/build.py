@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any, NamedTuple, Union
+from typing import Any, NamedTuple
 
 from triton_pyb.runtime.pipeline import Pipeline
 from triton_pyb.runtime.steps import mark_of
@@ -42,7 +42,7 @@ class Built(NamedTuple):
     notes: tuple[str, ...]
 
 
-def build(target: Any, repository: Union[str, os.PathLike[str]]) -> Built:
+def build(target: Any, repository: str | os.PathLike[str]) -> Built:
     """Write the model folders of `target` into `repository`.
 
     Parameters
@@ -67,7 +67,7 @@ def build(target: Any, repository: Union[str, os.PathLike[str]]) -> Built:
         max_batch_size = DEFAULT_MAX_BATCH_SIZE if said is None else said
     publish(folders, Path(repository))
     third_party = sorted({name for folder in folders for name in folder.third_party} - {"numpy"})
-    notes = ()
+    notes: tuple[str, ...] = ()
     if max_batch_size == 0:
         notes = ("max_batch_size is 0: the server never joins requests; set max_batch_size=8 to let it",)
     return Built(

@@ -123,9 +123,7 @@ def _onnx_tensors(
     return inputs, outputs
 
 
-def _onnx_side(
-    core: CoreModel, side: str, values: list[Any], max_batch_size: int
-) -> tuple[TensorConfig, ...]:
+def _onnx_side(core: CoreModel, side: str, values: list[Any], max_batch_size: int) -> tuple[TensorConfig, ...]:
     overrides = {field.name: field for field in getattr(core, side + "s") or ()}
     names = [value.name for value in values]
     for name in overrides:

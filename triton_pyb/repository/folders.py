@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
-from typing import NamedTuple, Union
+from typing import NamedTuple
 
 import triton_pyb
 from triton_pyb.config.model_config import ModelConfig, TensorConfig, ensemble_config, step_config, to_pbtxt
@@ -16,7 +16,7 @@ from .closure import Closure, find_closure
 from .core_models import ResolvedCore
 from .graph import Graph
 
-Content = Union[bytes, Path]
+Content = bytes | Path
 
 #: What never travels: caches and editor litter make a polling server reload for nothing.
 LITTER = ("__pycache__", ".ipynb_checkpoints", ".git", ".DS_Store")
@@ -90,9 +90,7 @@ def core_folder(core: ResolvedCore) -> ModelFolder:
             {"config.pbtxt": _config_text(core.config, core.source.name), f"1/{core.file_name}": core.source},
         )
     paths = [path for path in sorted(core.source.rglob("*")) if not set(path.parts) & set(LITTER)]
-    files: dict[str, Content] = {
-        path.relative_to(core.source).as_posix(): path for path in paths if path.is_file()
-    }
+    files: dict[str, Content] = {path.relative_to(core.source).as_posix(): path for path in paths if path.is_file()}
     empty = tuple(
         path.relative_to(core.source).as_posix() for path in paths if path.is_dir() and not any(path.iterdir())
     )

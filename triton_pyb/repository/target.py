@@ -95,9 +95,7 @@ def _only(names: dict[str, Any], target: str) -> Any:
 
 
 def _usable(names: dict[str, Any]) -> dict[str, Any]:
-    return {
-        name: value for name, value in names.items() if isinstance(value, Pipeline) or mark_of(value) is not None
-    }
+    return {name: value for name, value in names.items() if isinstance(value, Pipeline) or mark_of(value) is not None}
 
 
 @contextlib.contextmanager
@@ -129,7 +127,7 @@ def _importing(path: Path | None) -> Iterator[None]:
 
 def _lies_in(module: Any, folder: str) -> bool:
     file = getattr(module, "__file__", None)
-    return bool(file) and os.path.abspath(file).startswith(folder.rstrip(os.sep) + os.sep)
+    return isinstance(file, str) and os.path.abspath(file).startswith(folder.rstrip(os.sep) + os.sep)
 
 
 def _place(error: BaseException) -> str:

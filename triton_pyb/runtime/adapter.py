@@ -8,11 +8,9 @@ import os
 import sys
 from typing import Any, Callable, Dict, List, Optional, Type
 
-import numpy as np
-
 from . import steps
 from .declaration import Place, place_of
-from .dtypes import config_name
+from .dtypes import Array, config_name
 from .errors import DeclarationError, TritonPybError
 from .execution import Answer, Execution, Refusal
 from .signature import Signature
@@ -84,9 +82,7 @@ def _model_class(function: Callable[..., Any], signature: Signature, place: Plac
 class Adapter:
     """pb_utils requests in, pb_utils responses out."""
 
-    def __init__(
-        self, function: Callable[..., Any], signature: Signature, place: Place, args: Dict[str, str]
-    ) -> None:
+    def __init__(self, function: Callable[..., Any], signature: Signature, place: Place, args: Dict[str, str]) -> None:
         # Here, not at the top: the stub adds its classes after model.py was imported, and on the author's
         # machine there is no such module at all.
         self.pb_utils = importlib.import_module("triton_python_backend_utils")
@@ -103,7 +99,7 @@ class Adapter:
         requested = [set(request.requested_output_names()) for request in requests]
         return [self.response(answer) for answer in self.execution.run(tensors, requested)]
 
-    def tensors(self, request: Any) -> Dict[str, np.ndarray]:
+    def tensors(self, request: Any) -> Dict[str, Array]:
         """The request's arrays by name; an optional input that did not come has no entry."""
         return {tensor.name(): tensor.as_numpy() for tensor in request.inputs()}
 

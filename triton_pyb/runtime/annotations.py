@@ -14,8 +14,9 @@ T = TypeVar("T")
 Dim = Union[int, str]
 
 if TYPE_CHECKING:
-    from typing import Annotated
-    from typing import List as Batch
+    from typing import Annotated as Annotated
+
+    Batch = List
 else:
 
     class Batch(List[T]):

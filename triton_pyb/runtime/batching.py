@@ -6,7 +6,9 @@ from typing import Any, Dict, List, Sequence, Union
 
 import numpy as np
 
-Column = Union[np.ndarray, List[Any]]
+from .dtypes import Array
+
+Column = Union[Array, List[Any]]
 
 
 def join(columns: Sequence[Column]) -> Column:

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from .codecs import Unwritable, string_element
+from .dtypes import Array
 from .signature import Field
 
 
-def as_array(field: Field, value: Any) -> np.ndarray:
+def as_array(field: Field, value: Any) -> Array:
     """`value` as an array of the declared dtype; the same array when it has it already.
 
     Raises
@@ -34,7 +35,7 @@ def as_array(field: Field, value: Any) -> np.ndarray:
     return _cast(array, field)
 
 
-def _cast(array: np.ndarray, field: Field) -> np.ndarray:
+def _cast(array: Array, field: Field) -> Array:
     target = field.numpy_dtype
     if array.dtype == target:
         return array
@@ -66,7 +67,7 @@ def _cast(array: np.ndarray, field: Field) -> np.ndarray:
     return cast
 
 
-def _same_numbers(cast: np.ndarray, integers: np.ndarray) -> np.ndarray:
+def _same_numbers(cast: Array, integers: Array) -> Array:
     """Where a float holds the integer exactly; the comparison itself must not round."""
     if integers.dtype.kind == "b":
         return np.ones(integers.shape, bool)
@@ -80,7 +81,7 @@ def _same_numbers(cast: np.ndarray, integers: np.ndarray) -> np.ndarray:
     return exact
 
 
-def _strings(value: Any) -> np.ndarray:
+def _strings(value: Any) -> Array:
     array = value if isinstance(value, np.ndarray) else _object_array(value)
     if array.dtype.kind not in "OSU":
         raise Unwritable("TPB205", f"an array of {array.dtype} holds no strings", "return str or bytes elements")
@@ -90,7 +91,7 @@ def _strings(value: Any) -> np.ndarray:
     return encoded
 
 
-def _object_array(value: Any) -> np.ndarray:
+def _object_array(value: Any) -> Array:
     """Lists to an object array; numpy would make bytes an `S` array and drop trailing zero bytes."""
     if isinstance(value, (str, bytes, bytearray, memoryview)) or value is None:
         array = np.empty((), object)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .dtypes import Array
 from .images import NoPicture, decode_image
 from .signature import Field
 
@@ -106,7 +107,7 @@ def _read_text(data: bytes) -> str:
         raise Unreadable("TPB222", f"no UTF-8 text: byte {error.start} is {bad!r} ({error.reason})") from None
 
 
-def _read_image(field: Field, data: bytes) -> np.ndarray:
+def _read_image(field: Field, data: bytes) -> Array:
     try:
         return decode_image(data, field.options["mode"], field.options["max_pixels"])
     except NoPicture as error:

@@ -136,9 +136,7 @@ class _Reader:
                 found.append(field)
         return found
 
-    def input(
-        self, name: str, parameter: inspect.Parameter, given: Optional[Mapping[str, Any]]
-    ) -> Optional[Field]:
+    def input(self, name: str, parameter: inspect.Parameter, given: Optional[Mapping[str, Any]]) -> Optional[Field]:
         optional = parameter.default is not parameter.empty
         if given is not None:
             if name not in given:
@@ -150,8 +148,7 @@ class _Reader:
             self.error(
                 "TPB101",
                 f"argument '{name}' has no annotation",
-                f'write `{name}: Annotated[np.ndarray, Tensor("FP32", (...))]`, `{name}: str`, '
-                "or say it in inputs=",
+                f'write `{name}: Annotated[np.ndarray, Tensor("FP32", (...))]`, `{name}: str`, or say it in inputs=',
             )
             return None
         else:
@@ -163,7 +160,8 @@ class _Reader:
             if not given:
                 self.error("TPB107", "outputs= is empty: a step needs at least one output", "name the outputs")
             found = [
-                self.field(f"output '{name}'", word, name=name, argument=name, side="output") for name, word in given.items()
+                self.field(f"output '{name}'", word, name=name, argument=name, side="output")
+                for name, word in given.items()
             ]
             return [field for field in found if field is not None], len(given) == 1
         annotation = inspect.signature(self.function).return_annotation if self.parameters is not None else None
@@ -187,7 +185,9 @@ class _Reader:
                     f'say it: `{fields.naming_example(field)}`, or `outputs={{"name": ...}}`',
                 )
             return ([field] if field is not None else []), True
-        found = [self.field(f"output '{key}'", word, name=key, argument=key, side="output") for key, word in named.items()]
+        found = [
+            self.field(f"output '{key}'", word, name=key, argument=key, side="output") for key, word in named.items()
+        ]
         return [field for field in found if field is not None], False
 
     def named_outputs(self, annotation: Any) -> Optional[Dict[str, Any]]:

@@ -5,13 +5,20 @@ Source: ``model_config.proto`` (DataType) and ``TRITON_STRING_TO_NUMPY`` of trit
 
 from __future__ import annotations
 
-from typing import Dict
+from typing import TYPE_CHECKING, Any, Dict
 
 import numpy as np
 
+if TYPE_CHECKING:
+    Array = np.ndarray[Any, np.dtype[Any]]
+    Dtype = np.dtype[Any]
+else:  # an old numpy cannot be subscripted
+    Array = np.ndarray
+    Dtype = np.dtype
+
 #: Wire name -> numpy dtype of the array that Triton's Python backend hands over.  BF16 has none:
 #: it travels through DLPack only (24.08 and later).
-NUMPY_DTYPES: Dict[str, np.dtype] = {
+NUMPY_DTYPES: Dict[str, Dtype] = {
     "BOOL": np.dtype(np.bool_),
     "UINT8": np.dtype(np.uint8),
     "UINT16": np.dtype(np.uint16),

@@ -10,12 +10,13 @@ import numpy as np
 
 from .batching import group_by_shape, join, split
 from .declaration import Place
+from .dtypes import Array
 from .errors import InputError, OutputError, RequestError
 from .outputs import ItemOutputs, joined_outputs, on_wire
 from .received import Received, item_words, receive
 from .signature import Signature
 
-Tensors = Mapping[str, np.ndarray]
+Tensors = Mapping[str, Array]
 
 
 class Refusal(NamedTuple):
@@ -25,7 +26,7 @@ class Refusal(NamedTuple):
     message: str
 
 
-Answer = Union[Dict[str, np.ndarray], Refusal]
+Answer = Union[Dict[str, Array], Refusal]
 
 #: What an author's function may raise without taking the batch along.  SystemExit too: Triton itself turns a
 #: sys.exit() in a library into an error of every request of the batch.
@@ -118,9 +119,7 @@ class Execution:
                 return self.refusal(error, item_words(index, received.n_items))
         return outputs.tensors(self.batching)
 
-    def joined(
-        self, received: Sequence[Received], requested: Sequence[Optional[Collection[str]]]
-    ) -> List[Answer]:
+    def joined(self, received: Sequence[Received], requested: Sequence[Optional[Collection[str]]]) -> List[Answer]:
         """One call for the items of several requests; an exception fails the requests of this call."""
         counts = [request.n_items for request in received]
         n_rows = sum(counts)

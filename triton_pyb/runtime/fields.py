@@ -174,7 +174,7 @@ def _is_array(python_type: Any) -> bool:
     """An ndarray, with or without its element type; Any leaves the question to the marker."""
     if python_type is Any:
         return True
-    origin = getattr(python_type, "__origin__", python_type)
+    origin: Any = getattr(python_type, "__origin__", python_type)
     return isinstance(origin, type) and issubclass(origin, np.ndarray)
 
 

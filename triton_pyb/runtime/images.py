@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .dtypes import Array
 from .errors import Unavailable
 
 
@@ -14,7 +15,7 @@ class NoPicture(Exception):
     """The bytes cannot be read as a picture; the message says what they look like."""
 
 
-def decode_image(data: bytes, mode: str, max_pixels: int) -> np.ndarray:
+def decode_image(data: bytes, mode: str, max_pixels: int) -> Array:
     """Decode one picture, upright.
 
     Parameters
@@ -46,7 +47,7 @@ def decode_image(data: bytes, mode: str, max_pixels: int) -> np.ndarray:
     return _decode_with_pillow(PIL.Image, data, mode, max_pixels)
 
 
-def _decode_with_pillow(pil: Any, data: bytes, mode: str, max_pixels: int) -> np.ndarray:
+def _decode_with_pillow(pil: Any, data: bytes, mode: str, max_pixels: int) -> Array:
     from PIL import ImageOps
 
     try:
@@ -66,7 +67,7 @@ def _decode_with_pillow(pil: Any, data: bytes, mode: str, max_pixels: int) -> np
     return np.ascontiguousarray(array[:, :, ::-1]) if mode == "BGR" else array
 
 
-def _decode_with_opencv(data: bytes, mode: str, max_pixels: int) -> np.ndarray:
+def _decode_with_opencv(data: bytes, mode: str, max_pixels: int) -> Array:
     try:
         import cv2
     except ImportError:

@@ -8,6 +8,7 @@ import numpy as np
 
 from .casting import as_array
 from .codecs import Unwritable, write_item
+from .dtypes import Array
 from .errors import OutputError, did_you_mean
 from .signature import Field, Signature
 
@@ -89,7 +90,7 @@ class ItemOutputs:
         self.n_items = n_items
         self.where = where
         self.fields = [field for field in signature.outputs if requested is None or field.name in requested]
-        self.arrays: Dict[str, np.ndarray] = {}
+        self.arrays: Dict[str, Array] = {}
 
     def add(self, index: int, value: Any) -> None:
         """Take what the function returned for item `index`."""
@@ -110,7 +111,7 @@ class ItemOutputs:
                 )
             array[index] = item if item.shape else item[()]
 
-    def tensors(self, batching: bool) -> Dict[str, np.ndarray]:
+    def tensors(self, batching: bool) -> Dict[str, Array]:
         """The response's tensors; of shape (0, ...) where the request had no item."""
         for field in self.fields:
             if field.name not in self.arrays:
@@ -118,7 +119,7 @@ class ItemOutputs:
                 self.arrays[field.name] = np.empty((0,) + shape, field.numpy_dtype)
         return {field.name: on_wire(field, self.arrays[field.name], batching) for field in self.fields}
 
-    def _item(self, field: Field, value: Any) -> np.ndarray:
+    def _item(self, field: Field, value: Any) -> Array:
         try:
             if field.kind in _ELEMENTS:
                 return _element(write_item(field, value))
@@ -131,7 +132,7 @@ class ItemOutputs:
 
 def joined_outputs(
     signature: Signature, value: Any, n_rows: int, requested: Optional[Collection[str]], where: str
-) -> Dict[str, np.ndarray]:
+) -> Dict[str, Array]:
     """The outputs of one joined call, each of shape (n_rows, *shape); views of what was returned where possible.
 
     Raises
@@ -147,7 +148,7 @@ def joined_outputs(
     return columns
 
 
-def _column(field: Field, value: Any, n_rows: int, where: str) -> np.ndarray:
+def _column(field: Field, value: Any, n_rows: int, where: str) -> Array:
     try:
         if field.listed or field.kind in _ELEMENTS:
             return _listed_column(field, value, n_rows, where)
@@ -167,7 +168,7 @@ def _column(field: Field, value: Any, n_rows: int, where: str) -> np.ndarray:
     return array
 
 
-def _listed_column(field: Field, value: Any, n_rows: int, where: str) -> np.ndarray:
+def _listed_column(field: Field, value: Any, n_rows: int, where: str) -> Array:
     if isinstance(value, (str, bytes, dict)) or not hasattr(value, "__len__") or not hasattr(value, "__iter__"):
         raise OutputError(
             "TPB209",
@@ -182,7 +183,7 @@ def _listed_column(field: Field, value: Any, n_rows: int, where: str) -> np.ndar
             where,
             "return one entry per item, in the same order",
         )
-    items: List[np.ndarray] = []
+    items: List[Array] = []
     for entry in value:
         item = _element(write_item(field, entry)) if field.kind in _ELEMENTS else as_array(field, entry)
         if field.kind not in _ELEMENTS:
@@ -224,14 +225,14 @@ def check_shape(field: Field, shape: Any, where: str) -> None:
             )
 
 
-def on_wire(field: Field, column: np.ndarray, batching: bool) -> np.ndarray:
+def on_wire(field: Field, column: Array, batching: bool) -> Array:
     """A value is ``(n, 1)`` with batching and ``(n,)`` in the explicit form; everything else goes as it is."""
     if batching and field.shape == ():
         return column.reshape(column.shape[0], 1)
     return column
 
 
-def _element(data: bytes) -> np.ndarray:
+def _element(data: bytes) -> Array:
     item = np.empty((), object)
     item[()] = data
     return item

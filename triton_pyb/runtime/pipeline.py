@@ -100,9 +100,7 @@ class TorchScriptModel(CoreModel):
 
     word = "TorchScriptModel"
 
-    def __init__(
-        self, name: str, path: str, inputs: Mapping[str, Tensor], outputs: Mapping[str, Tensor]
-    ) -> None:
+    def __init__(self, name: str, path: str, inputs: Mapping[str, Tensor], outputs: Mapping[str, Tensor]) -> None:
         super().__init__(name, path, inputs, outputs)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from .batching import Column
 from .codecs import Unreadable, read_item
+from .dtypes import Array
 from .errors import InputError
 from .signature import Field, Signature
 
@@ -26,7 +27,7 @@ class Received(NamedTuple):
     n_items: int
 
 
-def receive(signature: Signature, tensors: Mapping[str, np.ndarray], model_name: str) -> Received:
+def receive(signature: Signature, tensors: Mapping[str, Array], model_name: str) -> Received:
     """Read the tensors of one request.
 
     Parameters
@@ -62,14 +63,12 @@ def receive(signature: Signature, tensors: Mapping[str, np.ndarray], model_name:
     return Received(columns, next(iter(counts.values()), 1))
 
 
-def _items(field: Field, array: np.ndarray, model_name: str) -> np.ndarray:
+def _items(field: Field, array: Array, model_name: str) -> Array:
     """The tensor with the item's own shape behind axis 0; ``(n, 1)`` of a value becomes ``(n,)``."""
     if field.shape == () and array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     expected = field.fixed_shape
-    fits = array.ndim == len(expected) + 1 and all(
-        want in (-1, got) for want, got in zip(expected, array.shape[1:])
-    )
+    fits = array.ndim == len(expected) + 1 and all(want in (-1, got) for want, got in zip(expected, array.shape[1:]))
     if not fits:
         raise _error(
             "TPB226",
@@ -91,7 +90,7 @@ def _items(field: Field, array: np.ndarray, model_name: str) -> np.ndarray:
     return array
 
 
-def _decode(field: Field, items: np.ndarray, model_name: str) -> Column:
+def _decode(field: Field, items: Array, model_name: str) -> Column:
     if field.kind == "tensor" or (field.kind == "number" and not field.listed):
         return list(items) if field.listed else items
     decoded: List[Any] = []
@@ -108,7 +107,7 @@ def _decode(field: Field, items: np.ndarray, model_name: str) -> Column:
     return decoded
 
 
-def _stack_pictures(field: Field, pictures: Column, model_name: str) -> np.ndarray:
+def _stack_pictures(field: Field, pictures: Column, model_name: str) -> Array:
     """The pictures of one request as one array; a function that asked for one array cannot take several sizes."""
     sizes = sorted({picture.shape[:2] for picture in pictures})
     if len(sizes) > 1:
@@ -121,7 +120,7 @@ def _stack_pictures(field: Field, pictures: Column, model_name: str) -> np.ndarr
         )
     if not len(pictures):
         return np.zeros((0, 0, 0) if field.options["mode"] == "GRAY" else (0, 0, 0, 3), np.uint8)
-    return np.stack(pictures)
+    return np.stack(list(pictures))
 
 
 _WANTED = {

@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any, Dict, Optional, Tuple
 
-import numpy as np
-
 from .annotations import Dim
-from .dtypes import NUMPY_DTYPES
+from .dtypes import NUMPY_DTYPES, Dtype
 
 #: What ``signature.json`` looks like; a runtime refuses a file of another version.
 FORMAT = 1
@@ -54,7 +52,7 @@ class Field:
         return tuple(-1 if isinstance(size, str) else size for size in self.shape)
 
     @property
-    def numpy_dtype(self) -> np.dtype:
+    def numpy_dtype(self) -> Dtype:
         """The dtype of the array that Triton hands over; object for BYTES."""
         return NUMPY_DTYPES[self.dtype]
 
