@@ -1,0 +1,547 @@
+"""Group 11, first half: `input`, `output`, `batch_input` and `batch_output` of one model."""
+
+from __future__ import annotations
+
+import math
+import os
+from typing import Any, Iterator
+
+from triton_pyb.check.finding import Finding
+from triton_pyb.check.model import Model, dims_text
+from triton_pyb.check.rule import ModelRule
+from triton_pyb.config.pbtxt import Message
+from triton_pyb.runtime.errors import did_you_mean
+
+_SINGLE = frozenset({"config", "single"})
+
+
+def tensors(model: Model) -> Iterator[tuple[str, Message]]:
+    """``("input", message)`` and ``("output", message)``."""
+    for kind in ("input", "output"):
+        for tensor in model.tensors(kind):
+            yield kind, tensor
+
+
+class TensorRule(ModelRule):
+    """Base: looks at one tensor after the other."""
+
+    needs = _SINGLE
+    stage = "load"
+
+    def check(self, model: Model) -> Iterator[Finding]:
+        for kind, tensor in tensors(model):
+            yield from self.tensor(model, kind, tensor)
+
+    def tensor(self, model: Model, kind: str, tensor: Message) -> Iterator[Finding]:
+        raise NotImplementedError
+
+
+class TensorWithoutName(TensorRule):
+    """An input or output has no name.
+
+    The model does not load.  Give it the name that model.py asks for.
+
+    Source: core/src/model_config_utils.cc:302 (24.10), ValidateIOShape.
+    """
+
+    code = "TPB1108"
+    message = "an {kind} has no name"
+    fix = 'add name: "..."'
+    said = "Invalid argument: model {kind} must specify 'name' for {model}"
+
+    def tensor(self, model: Model, kind: str, tensor: Message) -> Iterator[Finding]:
+        if not tensor["name"]:
+            yield self.found(model, tensor, kind=kind)
+
+
+class TensorWithoutType(TensorRule):
+    """An input or output has no data type.
+
+    With `--disable-auto-complete-config` the server refuses it when it polls, otherwise when it loads.
+
+    Source: core/src/model_config_utils.cc:311 (24.10), ValidateIOShape.
+    """
+
+    code = "TPB1109"
+    message = "{kind} '{name}' has no data_type"
+    fix = "add data_type: TYPE_FP32 (or what the model uses)"
+    said = "Invalid argument: model {kind} '{name}' must specify 'data_type' for {model}"
+
+    def tensor(self, model: Model, kind: str, tensor: Message) -> Iterator[Finding]:
+        if tensor["name"] and tensor["data_type"] == "TYPE_INVALID" and not completes_itself(model, kind, tensor):
+            where = tensor.entry("data_type") or tensor
+            strict = model.target.strict
+            said = self.said.removeprefix("Invalid argument: ") if strict else None
+            yield self.found(
+                model, where, kind=kind, name=tensor["name"], said=said, stage="poll" if strict else None
+            )
+
+
+class TensorWithoutDims(TensorRule):
+    """An input or output has no dims.
+
+    Source: core/src/model_config_utils.cc:317 (24.10), ValidateIOShape.
+    """
+
+    code = "TPB1110"
+    message = "{kind} '{name}' has no dims"
+    fix = "add dims: [ ... ], per item, -1 for a size that varies"
+    said = "Invalid argument: model {kind} '{name}' must specify 'dims' for {model}"
+
+    def tensor(self, model: Model, kind: str, tensor: Message) -> Iterator[Finding]:
+        if tensor["name"] and not tensor["dims"] and not completes_itself(model, kind, tensor):
+            yield self.found(model, tensor.entry("dims") or tensor, kind=kind, name=tensor["name"])
+
+
+def completes_itself(model: Model, kind: str, tensor: Message) -> bool:
+    """True when the backend may fill the gap from its model file, or auto_complete_config may."""
+    if model.target.strict:
+        return False
+    if model.completed.backend in ("onnxruntime", "tensorrt", "tensorflow", "openvino"):
+        return True
+    if not model.is_python:
+        return model.completed.backend not in ("pytorch", "python")
+    for source in model.sources:
+        names = source.completion.named(kind) if source.completion is not None else ()
+        if names is None or tensor["name"] in names:
+            return True
+    return False
+
+
+class DimOutOfRange(TensorRule):
+    """A dimension is neither -1 nor at least 1.
+
+    Source: core/src/model_config_utils.cc:337 (24.10), ValidateIOShape.
+    """
+
+    code = "TPB1111"
+    message = "{kind} '{name}' has the dimension {got}"
+    fix = "write a size of at least 1, or -1 for one that varies"
+    said = (
+        "Invalid argument: model {kind} '{name}' dimension must be integer >= 1, or -1 to indicate a "
+        "variable-size dimension for {model}"
+    )
+
+    def tensor(self, model: Model, kind: str, tensor: Message) -> Iterator[Finding]:
+        for entry in tensor.entries.get("dims", ()):
+            if entry.value < 1 and entry.value != -1:
+                yield self.found(model, entry, kind=kind, name=tensor["name"], got=entry.value)
+
+
+class EmptyReshape(TensorRule):
+    """A model without batching reshapes a tensor to nothing.
+
+    `reshape { shape: [ ] }` needs the batch axis that max_batch_size brings.
+
+    Source: core/src/model_config_utils.cc:328 (24.10), ValidateIOShape.
+    """
+
+    code = "TPB1112"
+    message = "{kind} '{name}' is reshaped to [ ], which needs max_batch_size of at least 1"
+    fix = "set max_batch_size, or remove the reshape"
+    said = (
+        "Invalid argument: model {kind} '{name}' cannot have empty reshape for non-batching model as scalar "
+        "tensors are not supported for {model}"
+    )
+
+    def tensor(self, model: Model, kind: str, tensor: Message) -> Iterator[Finding]:
+        if "reshape" in tensor and not tensor["reshape"]["shape"] and model.max_batch_size == 0:
+            yield self.found(model, tensor.entry("reshape"), kind=kind, name=tensor["name"])
+
+
+class ReshapeDimOutOfRange(TensorRule):
+    """A reshape has a dimension that is neither -1 nor at least 1.
+
+    Source: core/src/model_config_utils.cc:350 (24.10), ValidateIOShape.
+    """
+
+    code = "TPB1113"
+    message = "the reshape of {kind} '{name}' has the dimension {got}"
+    fix = "write a size of at least 1, or -1 for one that varies"
+    said = (
+        "Invalid argument: model {kind} '{name}' reshape dimensions must be integer >= 1, or -1 to indicate a "
+        "variable-size dimension for {model}"
+    )
+
+    def tensor(self, model: Model, kind: str, tensor: Message) -> Iterator[Finding]:
+        if "reshape" in tensor:
+            for entry in tensor["reshape"].entries.get("shape", ()):
+                if entry.value < 1 and entry.value != -1:
+                    yield self.found(model, entry, kind=kind, name=tensor["name"], got=entry.value)
+
+
+class ReshapeSize(TensorRule):
+    """dims and reshape hold a different number of elements.
+
+    Around a -1 the products must agree piece by piece: `[2, 4, -1, 6]` may become `[8, -1, 1, 6]`.  The client
+    still sends `dims`; only the model sees the reshaped form.
+
+    Source: core/src/model_config_utils.cc:368 and 404 (24.10), ValidateIOShape.
+    """
+
+    code = "TPB1114"
+    message = "{kind} '{name}': dims {dims} and reshape {shape} hold different numbers of elements"
+    fix = "make the products equal, piece by piece around each -1"
+    said = "Invalid argument: model {kind} '{name}' has different {what} for {model}"
+
+    def tensor(self, model: Model, kind: str, tensor: Message) -> Iterator[Finding]:
+        if "reshape" not in tensor:
+            return
+        dims, shape = tensor["dims"], tensor["reshape"]["shape"]
+        if not dims or any(d < 1 and d != -1 for d in (*dims, *shape)):
+            return
+        what = reshape_fault(dims, shape)
+        if what:
+            values = {"dims": dims_text(dims), "shape": dims_text(shape), "what": what}
+            yield self.found(model, tensor.entry("reshape"), kind=kind, name=tensor["name"], **values)
+
+
+def reshape_fault(dims: list[int], shape: list[int]) -> str:
+    """``"size for dims and reshape"`` ..., or an empty string.
+
+    Examples
+    --------
+    >>> reshape_fault([2, 4, -1, 6], [8, -1, 1, 6]), reshape_fault([1], []), reshape_fault([4], [2, 3])
+    ('', '', 'size for dims and reshape')
+    """
+    sizes = [-1 if -1 in x else math.prod(x) if x else 0 for x in (dims, shape)]
+    if sizes[0] != sizes[1] and not (sizes[1] == 0 and sizes[0] == 1):
+        return "size for dims and reshape"
+    if sizes[0] != -1:
+        return ""
+    pieces = [_pieces(dims), _pieces(shape)]
+    if len(pieces[0]) != len(pieces[1]):
+        return "number of variable-size dimensions for dims and reshape"
+    return "" if pieces[0] == pieces[1] else "size for dims and reshape"
+
+
+def _pieces(dims: list[int]) -> list[int]:
+    pieces = [1]
+    for dim in dims:
+        if dim == -1:
+            pieces.append(1)
+        else:
+            pieces[-1] *= dim
+    return pieces
+
+
+class FormatNeedsThreeDims(TensorRule):
+    """FORMAT_NHWC or FORMAT_NCHW stands on an input that has not three dims.
+
+    Source: core/src/model_config_utils.cc:1754 (24.10), ValidateModelInput.
+    """
+
+    code = "TPB1115"
+    message = "input '{name}' has format {format} and {count} dims instead of 3"
+    fix = "give it three dims, or remove the format"
+    said = "Invalid argument: model input NHWC/NCHW require 3 dims for {model}"
+
+    def tensor(self, model: Model, kind: str, tensor: Message) -> Iterator[Finding]:
+        if kind == "input" and tensor["format"] in ("FORMAT_NHWC", "FORMAT_NCHW") and len(tensor["dims"]) != 3:
+            values = {"format": tensor["format"], "count": len(tensor["dims"])}
+            if tensor["dims"]:
+                yield self.found(model, tensor.entry("format"), name=tensor["name"], **values)
+
+
+class NonLinearFormat(TensorRule):
+    """is_non_linear_format_io stands outside TensorRT, or not on three dims.
+
+    Source: core/src/model_config_utils.cc:436 (24.10), ValidateNonLinearFormatIO.
+    """
+
+    code = "TPB1116"
+    message = "{kind} '{name}' is a non-linear format tensor, {why}"
+    fix = "remove is_non_linear_format_io"
+    said = "Invalid argument: {what} for {model}"
+
+    def tensor(self, model: Model, kind: str, tensor: Message) -> Iterator[Finding]:
+        if not tensor["is_non_linear_format_io"]:
+            return
+        if model.completed.platform != "tensorrt_plan":
+            why, what = "outside TensorRT", "Non-linear IO format is only supported for the TensorRT platform"
+        elif len(tensor["dims"]) != 3:
+            why, what = "without three dims", f"Non-linear IO format {kind} requires 3 dims"
+        else:
+            return
+        where = tensor.entry("is_non_linear_format_io")
+        yield self.found(model, where, kind=kind, name=tensor["name"], why=why, what=what)
+
+
+class ShapeTensor(TensorRule):
+    """is_shape_tensor stands outside TensorRT.
+
+    Source: core/src/model_config_utils.cc:1760 (24.10), ValidateModelInput.
+    """
+
+    code = "TPB1117"
+    message = "{kind} '{name}' is a shape tensor outside TensorRT"
+    fix = "remove is_shape_tensor"
+    said = "Invalid argument: shape tensors are only supported for TensorRT platform for {model}"
+
+    def tensor(self, model: Model, kind: str, tensor: Message) -> Iterator[Finding]:
+        if tensor["is_shape_tensor"] and model.completed.platform != "tensorrt_plan":
+            yield self.found(model, tensor.entry("is_shape_tensor"), kind=kind, name=tensor["name"])
+
+
+class BatchTensorSources(ModelRule):
+    """A batch_input or batch_output names no source, or several.
+
+    Source: core/src/model_config_utils.cc:1296 (24.10), ValidateBatchIO.
+    """
+
+    code = "TPB1118"
+    needs = _SINGLE
+    stage = "load"
+    message = "{kind} of kind {name} has {count} source_input instead of 1"
+    fix = "name exactly one source_input"
+    said = "Invalid argument: {spoken} kind '{name}' expects 1 source input, got {count} for {model}"
+
+    def check(self, model: Model) -> Iterator[Finding]:
+        for kind in ("batch_input", "batch_output"):
+            for tensor in model.tensors(kind):
+                count = len(tensor["source_input"])
+                if count != 1 and isinstance(tensor["kind"], str):
+                    spoken = kind.replace("_", " ")
+                    yield self.found(model, tensor, kind=kind, name=tensor["kind"], count=count, spoken=spoken)
+
+
+class BatchInputType(ModelRule):
+    """A batch_input is neither TYPE_INT32 nor TYPE_FP32.
+
+    Source: core/src/model_config_utils.cc:1311 (24.10), ValidateBatchIO.
+    """
+
+    code = "TPB1119"
+    needs = _SINGLE
+    stage = "load"
+    message = "a batch_input has data_type {got}"
+    fix = "write TYPE_INT32 or TYPE_FP32"
+    said = "Invalid argument: batch input data type must be TYPE_INT32 or TYPE_FP32 for {model}"
+
+    def check(self, model: Model) -> Iterator[Finding]:
+        for tensor in model.tensors("batch_input"):
+            if tensor["data_type"] not in ("TYPE_INT32", "TYPE_FP32"):
+                yield self.found(model, tensor.entry("data_type") or tensor, got=tensor["data_type"])
+
+
+class BatchTensorUnknownName(ModelRule):
+    """A batch_input or batch_output names a tensor that is not declared.
+
+    Source: core/src/model_config_utils.cc:1317 and 1353 (24.10), ValidateBatchIO.
+    """
+
+    code = "TPB1120"
+    needs = _SINGLE
+    stage = "load"
+    message = "{field} '{name}' is no {kind} of this model{hint}"
+    fix = "name one of: {known}"
+    said = "Invalid argument: unknown {spoken} '{name}' for {model}"
+
+    def check(self, model: Model) -> Iterator[Finding]:
+        for holder in ("batch_input", "batch_output"):
+            for tensor in model.tensors(holder):
+                yield from self._names(model, tensor, "source_input", "input", "source input name")
+                if holder == "batch_output":
+                    yield from self._names(model, tensor, "target_name", "output", "target output name")
+
+    def _names(self, model: Model, tensor: Message, field: str, kind: str, spoken: str) -> Iterator[Finding]:
+        known = [declared["name"] for declared in model.tensors(kind)]
+        if not known and not model.target.strict and not model.is_python:
+            return
+        for entry in tensor.entries.get(field, ()):
+            if entry.value not in known:
+                values = {"field": field, "kind": kind, "spoken": spoken, "known": ", ".join(known) or "none"}
+                yield self.found(model, entry, name=entry.value, hint=did_you_mean(entry.value, known), **values)
+
+
+class BatchOutputTwice(ModelRule):
+    """A batch_output names one target twice.
+
+    Source: core/src/model_config_utils.cc:1358 (24.10), ValidateBatchIO.
+    """
+
+    code = "TPB1121"
+    needs = _SINGLE
+    stage = "load"
+    message = "batch_output names the target '{name}' twice"
+    fix = "name it once"
+    said = "Invalid argument: target output name '{name}' can only be specified once for {model}"
+
+    def check(self, model: Model) -> Iterator[Finding]:
+        for tensor in model.tensors("batch_output"):
+            seen: set[str] = set()
+            for entry in tensor.entries.get("target_name", ()):
+                if entry.value in seen:
+                    yield self.found(model, entry, name=entry.value)
+                seen.add(entry.value)
+
+
+class LabelFileMissing(ModelRule):
+    """A label file is not there.
+
+    It belongs into the model folder, beside config.pbtxt, not into the version folder.
+
+    Source: core/src/filesystem/implementations/local.h:194 (24.10), "failed to open text file for read".
+    """
+
+    code = "TPB1122"
+    needs = frozenset({"config"})
+    stage = "load"
+    message = "output '{name}' has label_filename \"{file}\", and {path} does not exist"
+    fix = "put the file there, or remove label_filename"
+    said = "Internal: failed to open text file for read <REPO>/{model}/{file}: No such file or directory"
+
+    def check(self, model: Model) -> Iterator[Finding]:
+        for tensor in model.tensors("output"):
+            file = tensor["label_filename"]
+            if file and not os.path.isfile(os.path.join(model.path, file.replace("\0", ""))):
+                where = tensor.entry("label_filename")
+                yield self.found(model, where, name=tensor["name"], file=file, path=os.path.join(model.name, file))
+
+
+class BatchAxisInDims(ModelRule):
+    """dims begin with the batch axis although max_batch_size adds one.
+
+    With max_batch_size above 0 the server puts a batch axis in front of `dims`: `[-1, 3, 224, 224]` then means five
+    axes, and every ordinary request is refused ("unexpected shape for input").  Remove the first dimension
+    (`--fix` does it when every tensor has it), or set max_batch_size to 0.
+
+    Source: core/src/infer_request.cc:1140 (24.10), requests measured on 24.10.
+    """
+
+    code = "TPB1123"
+    severity = "warning"
+    needs = frozenset({"config"})
+    message = (
+        "{kind} '{name}' has dims {dims} and max_batch_size {batch}: requests need the shape [batch,{inside}], "
+        "one axis more than usual"
+    )
+    fix = "write dims: [ {shorter} ], or max_batch_size: 0"
+
+    def check(self, model: Model) -> Iterator[Finding]:
+        for kind, tensor in self.suspects(model):
+            dims = tensor["dims"]
+            values: dict[str, Any] = {
+                "dims": dims_text(dims),
+                "inside": ",".join(map(str, dims)),
+                "shorter": ", ".join(map(str, dims[1:])),
+                "batch": model.max_batch_size,
+            }
+            yield self.found(model, tensor.entries["dims"][0], kind=kind, name=tensor["name"], **values)
+
+    @staticmethod
+    def suspects(model: Model) -> list[tuple[str, Message]]:
+        """Tensors of at least three dims that begin with -1 or 1, when all such tensors of the model do."""
+        if model.max_batch_size < 1:
+            return []
+        all_tensors = list(tensors(model))
+        first = [t["dims"][0] for _, t in all_tensors if len(t["dims"]) >= 2]
+        if not first or not all(dim in (-1, 1) for dim in first):
+            return []
+        return [
+            (kind, t)
+            for kind, t in all_tensors
+            if len(t["dims"]) >= 3 and t["dims"][0] in (-1, 1) and "reshape" not in t
+        ] if any(_like_a_batched_image(t["dims"]) for _, t in all_tensors) else []
+
+
+def _like_a_batched_image(dims: list[int]) -> bool:
+    """``[-1, 3, 224, 224]``, ``[1, 224, 224, 3]``, ``[-1, 1, 28, 28]``."""
+    return len(dims) >= 4 and dims[0] in (-1, 1) and (dims[1] in (1, 3, 4) or dims[-1] in (1, 3, 4))
+
+
+class DuplicateTensor(ModelRule):
+    """Two inputs, or two outputs, have the same name.
+
+    The server loads the model, and then no request can satisfy it: it wants as many inputs as are declared and
+    refuses a name that comes twice.
+
+    Source: measured on 24.10 (config loads; "input 'IN' already exists in request").
+    """
+
+    code = "TPB1124"
+    needs = frozenset({"config"})
+    message = "{kind} '{name}' is declared twice"
+    fix = "rename one of the two, or remove it"
+    stricter = "no request can ever satisfy such a model: the server wants both and refuses the second as a repetition"
+
+    def check(self, model: Model) -> Iterator[Finding]:
+        for kind in ("input", "output"):
+            seen: dict[str, Message] = {}
+            for tensor in model.tensors(kind):
+                name = tensor["name"]
+                if name and name in seen:
+                    related = (("first declared here", model.place(seen[name].entry("name"))),)
+                    yield self.found(model, tensor.entry("name"), kind=kind, name=name, related=related)
+                seen[name] = tensor
+
+
+class NoTensors(ModelRule):
+    """A model has no inputs, or no outputs.
+
+    It loads.  Without declared inputs every request is refused ("expected 0 inputs but got 1"); without outputs
+    nothing comes back.
+
+    Source: measured on 24.10 (cases C_ok_no_inputs_outputs, A_no_config_no_autocomplete_fn).
+    """
+
+    code = "TPB1125"
+    severity = "warning"
+    needs = _SINGLE
+    message = "the model declares no {kinds}{why}: {effect}"
+    fix = "declare them in config.pbtxt{or_hook}"
+
+    def check(self, model: Model) -> Iterator[Finding]:
+        if not model.is_python and model.completed.backend != "pytorch":
+            return
+        if any(source.completion is not None for source in model.sources) and not model.target.strict:
+            return
+        missing = [kind for kind in ("inputs", "outputs") if not model.tensors(kind[:-1])]
+        if missing and model.selected_versions:
+            why = "" if model.config_state == "file" else " (there is no config.pbtxt)"
+            effect = "every request is refused" if "inputs" in missing else "nothing comes back"
+            hook = ", or in auto_complete_config" if model.is_python and not model.target.strict else ""
+            yield self.found(model, None, kinds=" and no ".join(missing), why=why, effect=effect, or_hook=hook)
+
+
+class UnknownTypeNumber(ModelRule):
+    """A data type is written as a number that no type has.
+
+    The server loads it, and no request fits.
+
+    Source: measured on 24.10 (case C_dtype_out_of_range_enum_output_used).
+    """
+
+    code = "TPB1126"
+    severity = "warning"
+    needs = frozenset({"config"})
+    message = "{kind} '{name}' has data_type {got}, which is no type"
+    fix = "write a name such as TYPE_FP32"
+
+    def check(self, model: Model) -> Iterator[Finding]:
+        for kind, tensor in tensors(model):
+            if isinstance(tensor["data_type"], int):
+                yield self.found(
+                    model, tensor.entry("data_type"), kind=kind, name=tensor["name"], got=tensor["data_type"]
+                )
+
+
+class RaggedWithoutBatching(ModelRule):
+    """allow_ragged_batch stands where nothing is ever batched.
+
+    Source: measured on 24.10 (case C_ragged_no_batching); ensembles ignore it.
+    """
+
+    code = "TPB1127"
+    severity = "warning"
+    needs = frozenset({"config"})
+    message = "input '{name}' allows ragged batches, but {why}"
+    fix = "remove allow_ragged_batch{or_set}"
+
+    def check(self, model: Model) -> Iterator[Finding]:
+        for tensor in model.tensors("input"):
+            if tensor["allow_ragged_batch"] and (model.is_ensemble or model.max_batch_size == 0):
+                why = "an ensemble ignores it" if model.is_ensemble else "max_batch_size is 0"
+                or_set = "" if model.is_ensemble else ", or set max_batch_size"
+                where = tensor.entry("allow_ragged_batch")
+                yield self.found(model, where, name=tensor["name"], why=why, or_set=or_set)
