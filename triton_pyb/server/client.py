@@ -58,9 +58,7 @@ class TritonClient:
         self.timeout_s = timeout_s
         self._scheme, self._address = scheme or "http", address.rstrip("/")
         self._protocol = importlib.import_module(f"tritonclient.{self._scheme}")
-        self._by_thread = (
-            threading.local()
-        )  # gevent, below tritonclient.http, binds a connection to its thread
+        self._by_thread = threading.local()  # gevent, below tritonclient.http, binds a connection to its thread
 
     def __enter__(self) -> TritonClient:
         return self
@@ -185,9 +183,7 @@ class TritonClient:
         """
         self._ask(f"model '{model}'", lambda connection, _: connection.unload_model(model))
         deadline = time.monotonic() + self.timeout_s
-        while any(
-            entry["name"] == model and entry.get("state") in ("READY", "UNLOADING") for entry in self.models()
-        ):
+        while any(entry["name"] == model and entry.get("state") in ("READY", "UNLOADING") for entry in self.models()):
             if time.monotonic() > deadline:
                 raise self._too_late(f"model '{model}'")
             time.sleep(0.02)

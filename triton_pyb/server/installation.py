@@ -35,13 +35,17 @@ class Installation:
     libraries: Path | None = None
     stubs: Path | None = None
 
+    @property
+    def stand_ins(self) -> tuple[str, ...]:
+        """Backends that run on our CPU stand-ins: those the wheel lacks."""
+        return stand_ins.NAMES if self.kind == "wheel" else ()
+
     def describe(self, interpreter: Interpreter | None) -> str:
         """One line for people: what runs, from where, with which Python."""
         if self.kind == "native" or interpreter is None:
             return f"Triton at {self.binary}"
-        return (
-            f"Triton {WHEEL_RELEASE} (nvidia-pytriton), Python {interpreter.full_version}, CPU stand-ins: "
-            + (", ".join(stand_ins.NAMES))
+        return f"Triton {WHEEL_RELEASE} (nvidia-pytriton), Python {interpreter.full_version}, CPU stand-ins: " + (
+            ", ".join(stand_ins.NAMES)
         )
 
 

@@ -87,9 +87,7 @@ def describe_interpreter(python: str | os.PathLike[str] | None = None) -> Interp
             "Python built with it (pyenv: "
             f"`PYTHON_CONFIGURE_OPTS=--enable-shared pyenv install {version}`)",
         )
-    return Interpreter(
-        executable, version, found["full_version"], Path(found["library_folder"]), found["numpy"]
-    )
+    return Interpreter(executable, version, found["full_version"], Path(found["library_folder"]), found["numpy"])
 
 
 def _executable(python: str | os.PathLike[str] | None) -> Path:

@@ -25,22 +25,16 @@ def make_backends(installation: Installation, interpreter: Interpreter | None, f
     python = backends / "python"
     python.mkdir(parents=True)
     for name in ("libtriton_python.so", "triton_python_backend_utils.py"):
-        shutil.copy2(
-            installation.backends / "python" / name, python / name
-        )  # a link is refused: it "escapes"
+        shutil.copy2(installation.backends / "python" / name, python / name)  # a link is refused: it "escapes"
     stub = python / "triton_python_backend_stub"
     shutil.copy2(installation.stubs / interpreter.version / stub.name, stub)
     stub.chmod(0o755)  # wheels lose the bit with some installers
     for name in stand_ins.NAMES:
-        shutil.copytree(
-            stand_ins.FOLDER / name, backends / name, ignore=shutil.ignore_patterns("__pycache__")
-        )
+        shutil.copytree(stand_ins.FOLDER / name, backends / name, ignore=shutil.ignore_patterns("__pycache__"))
     return backends
 
 
-def make_environment(
-    installation: Installation, interpreter: Interpreter | None, folder: Path
-) -> dict[str, str]:
+def make_environment(installation: Installation, interpreter: Interpreter | None, folder: Path) -> dict[str, str]:
     """The server's environment variables; `folder` may get a `bin` with the name ``python3``."""
     environment = dict(os.environ)
     if installation.libraries is None or interpreter is None:

@@ -25,9 +25,7 @@ STUB_NEVER_STARTS = (
 )
 
 _LINE = re.compile(r'^([IWEF])\d{4} [\d:.]+ +\d+ +(\S+)\] +(?:"(.*)"|(.*))$')
-_SAYS_NO_CAUSE = re.compile(
-    r"failed to load '[^']+'$|error: creating server: Internal - failed to load all models$"
-)
+_SAYS_NO_CAUSE = re.compile(r"failed to load '[^']+'$|error: creating server: Internal - failed to load all models$")
 _LIBPROTOBUF = re.compile(r"^\[libprotobuf ERROR \S+\] ")
 _NAMED_CAUSE = re.compile(
     r"(?:Poll failed for model directory '(.+?)':|failed to load (?:model )?'(.+?)'(?: version \d+)?:"
@@ -84,9 +82,7 @@ def failures(text: str, model: str = "") -> str:
         if (model and not _concerns(message, model)) or _SAYS_NO_CAUSE.match(message):
             continue
         found[_LIBPROTOBUF.sub("libprotobuf: ", message.strip())] = None
-    repeated = [
-        m for m in found if m.startswith(_SAID_AGAIN) and sum(_cause(m) in other for other in found) > 1
-    ]
+    repeated = [m for m in found if m.startswith(_SAID_AGAIN) and sum(_cause(m) in other for other in found) > 1]
     return "\n".join(message for message in found if message not in repeated)
 
 
@@ -96,9 +92,7 @@ def causes(text: str) -> dict[str, str]:
     for _, message in messages(text):
         match = _NAMED_CAUSE.match(message)
         if match:
-            found.setdefault(
-                match.group(1) or match.group(2) or match.group(3), match.group(4).splitlines()[0]
-            )
+            found.setdefault(match.group(1) or match.group(2) or match.group(3), match.group(4).splitlines()[0])
     return found
 
 

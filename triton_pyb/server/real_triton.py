@@ -80,10 +80,11 @@ class RealTriton:
         self._shm_prefix = ""
         self._log_text = ""
         self.description = ""
+        self.stand_ins: tuple[str, ...] = ()
         self.command: list[str] = []
 
     def __enter__(self) -> RealTriton:
-        return self.start()
+        return self if self.running else self.start()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -108,9 +109,7 @@ class RealTriton:
             If a model does not load, or the server dies or is not ready in time; with the log's own words.
         """
         if self._process is not None:
-            raise ServerError(
-                "TPB609", "this server runs already", str(self.repository), "call stop() before start()"
-            )
+            raise ServerError("TPB609", "this server runs already", str(self.repository), "call stop() before start()")
         if not self.repository.is_dir():
             raise ServerError(
                 "TPB610",
@@ -120,6 +119,7 @@ class RealTriton:
             )
         installation, interpreter = find_installation(self.python)
         self.description = installation.describe(interpreter)
+        self.stand_ins = installation.stand_ins
         self._ports = choose_ports(self._wanted_ports)
         self._folder = Path(tempfile.mkdtemp(prefix="triton_pyb_server_"))
         self._shm_prefix = f"triton_pyb_{os.getpid()}_{secrets.token_hex(4)}_"
@@ -246,27 +246,29 @@ class RealTriton:
         """Name, version, state and reason of every model in the repository index."""
         return self._ask(lambda client: client.models())
 
+    def raise_if_dead(self) -> None:
+        """Raise `ServerFailed`, with the log's own words, if the process ended by itself."""
+        if self._process is not None and self._process.poll() is not None:
+            raise ServerFailed(
+                "TPB613",
+                f"the server died: {_exit_text(self._process.returncode)}",
+                str(self.repository),
+                "correct what its log tells of, and start it again",
+                server_log.failures(self.log) or server_log.tail(self.log),
+            )
+
     def _ask(self, call: Callable[[TritonClient], Result]) -> Result:
         if self._process is None:
-            raise ServerError(
-                "TPB614", "this server does not run", str(self.repository), "call start(), or use `with`"
-            )
+            raise ServerError("TPB614", "this server does not run", str(self.repository), "call start(), or use `with`")
+        self.raise_if_dead()
         if self._client is None:
             self._client = TritonClient(self.http_url, self.timeout_s)
         try:
-            if self.running:
-                return call(self._client)
+            return call(self._client)
         except ServerError:
             time.sleep(0.1)  # a connection breaks a moment before its process is gone
-            if self.running:
-                raise
-        raise ServerFailed(
-            "TPB613",
-            f"the server died: {_exit_text(self._process.wait())}",
-            str(self.repository),
-            "correct what its log tells of, and start it again",
-            server_log.failures(self.log) or server_log.tail(self.log),
-        )
+            self.raise_if_dead()
+            raise
 
     # ---- the process
 

@@ -1,0 +1,131 @@
+"""``triton-pyb serve``: a real Triton in the foreground."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from triton_pyb.server import RealTriton
+
+
+@click.command("serve")
+@click.argument("repository", type=click.Path(exists=True, file_okay=False))
+@click.option("--http-port", default=8000, show_default=True, help="0: any free port.")
+@click.option("--grpc-port", default=8001, show_default=True, help="0: any free port.")
+@click.option("--metrics-port", default=8002, show_default=True, help="0: any free port.")
+@click.option("--python", metavar="PATH", help="Python, or virtual environment, that runs the models.")
+@click.option(
+    "--model-control-mode",
+    type=click.Choice(["none", "explicit", "poll"]),
+    default="none",
+    show_default=True,
+)
+@click.option("--load-model", "load_models", multiple=True, metavar="NAME", help="With explicit; '*' is everything.")
+@click.option("--timeout-s", default=120.0, show_default=True, help="How long the models may take to load.")
+@click.option("-v", "--verbose", is_flag=True, help="Follow the server's log.")
+@click.argument("triton_arguments", nargs=-1, type=click.UNPROCESSED)
+def command(
+    repository: str, verbose: bool, triton_arguments: tuple[str, ...], timeout_s: float, **options: Any
+) -> None:
+    """Start a real Triton on REPOSITORY and keep it until Ctrl-C.
+
+    Arguments after `--` go to tritonserver as they are.
+    """
+    from triton_pyb.server import RealTriton
+
+    console = Console()
+    server = RealTriton(repository, extra_args=triton_arguments, timeout_s=timeout_s, **options)
+    follow = _Follower(server, console) if verbose else None
+    with _ended_by_signals():
+        try:
+            _start(server, console, follow)
+            while True:
+                time.sleep(0.2)
+                if follow is not None:
+                    follow()
+                server.raise_if_dead()
+        except KeyboardInterrupt:
+            console.print("stopping")
+        finally:
+            server.stop()
+            if follow is not None:
+                follow()
+    console.print("stopped")
+
+
+def _start(server: RealTriton, console: Console, follow: _Follower | None) -> None:
+    if follow is not None:
+        server.start(follow)
+    else:
+        with console.status("starting") as status:
+            server.start(lambda doing: status.update(doing))
+    console.print(server.description, highlight=False)
+    console.print(_models(server))
+    console.print(
+        f"ready  {server.http_url}  {server.grpc_url}  {server.metrics_url}   Ctrl-C stops it",
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+def _models(server: RealTriton) -> Table:
+    table = Table("model", "version", "backend", "inputs", "outputs", "max_batch_size")
+    for entry in server.models():
+        if entry.get("state") != "READY":
+            table.add_row(entry["name"], str(entry.get("version", "")), "", entry.get("reason", "not loaded"), "", "")
+            continue
+        config = server.config(entry["name"])
+        backend = config.get("backend") or config.get("platform", "")
+        if backend in server.stand_ins:
+            backend += " (CPU stand-in)"
+        table.add_row(
+            entry["name"],
+            str(entry["version"]),
+            backend,
+            _tensors(config.get("input", [])),
+            _tensors(config.get("output", [])),
+            str(config.get("max_batch_size", 0)),
+        )
+    return table
+
+
+def _tensors(declared: list[dict[str, Any]]) -> str:
+    return "\n".join(
+        f"{tensor['name']} {tensor['data_type'].removeprefix('TYPE_')} {list(tensor['dims'])}".replace("[", "\\[")
+        for tensor in declared
+    )
+
+
+class _Follower:
+    """Prints what the log has got since the last call; a `waiting` callback of `RealTriton.start` too."""
+
+    def __init__(self, server: RealTriton, console: Console) -> None:
+        self._server, self._console, self._printed = server, console, 0
+
+    def __call__(self, _: str = "") -> None:
+        log = self._server.log
+        whole = log.rfind("\n") + 1
+        self._console.out(log[self._printed : whole], end="", highlight=False)
+        self._printed = max(whole, self._printed)
+
+
+@contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """SIGTERM ends the command as Ctrl-C does: in order, the server first."""
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
