@@ -1,0 +1,119 @@
+"""What strict mode asks of a model's answers and a real server does not.
+
+A real server passes a wrong data type, shape or row count on to the client as it is, and drops an output
+that the configuration does not declare. Each check has a name; `EmulatedTriton(strict_off={"rows"})`
+switches that one off, ``mode="faithful"`` all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from triton_pyb.emulator.messages import WireFault, WireResponse, WireTensor
+from triton_pyb.emulator.pending import Pending
+from triton_pyb.emulator.validation import listed
+from triton_pyb.runtime.dtypes import wire_name
+
+#: The names of the checks.
+CHECKS = frozenset({"dtype", "shape", "rows", "missing_output", "duplicate_output", "undeclared_output"})
+
+
+class BrokenRule(WireFault):
+    """A finding of strict mode on its way to the client; `rule` names the check."""
+
+    rule: str = ""
+
+
+def _broken(rule: str, code: str, what: str, where: str, fix: str) -> BrokenRule:
+    fault = BrokenRule(code, what, where, fix)
+    fault.rule = rule
+    return fault
+
+
+@dataclass(frozen=True)
+class Contract:
+    """The checks of one model's answers."""
+
+    model: str
+    outputs: dict[str, dict[str, Any]] = field(default_factory=dict)
+    batching: bool = False
+    decoupled: bool = False
+    checks: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, config: dict[str, Any], mode: str, off: frozenset[str] = frozenset()) -> Contract:
+        return cls(
+            model=config["name"],
+            outputs={tensor["name"]: tensor for tensor in config["output"]},
+            batching=config["max_batch_size"] > 0,
+            decoupled=bool(config.get("model_transaction_policy", {}).get("decoupled")),
+            checks=CHECKS - off if mode == "strict" else frozenset(),
+        )
+
+    def checked(self, response: WireResponse, pending: Pending) -> WireResponse:
+        """The response itself, or one that carries the first finding."""
+        if not self.checks or response.error is not None or response.fault is not None:
+            return response
+        if not response.outputs and response.final and self.decoupled:
+            return response  # a bare final flag
+        for finding in self._findings(response, pending):
+            if finding.rule in self.checks:
+                return WireResponse(fault=finding, final=response.final)
+        return response
+
+    def _findings(self, response: WireResponse, pending: Pending) -> Iterator[BrokenRule]:
+        where = f"model '{self.model}'"
+        names = [tensor.name for tensor in response.outputs]
+        for name in pending.request.requested_outputs:
+            if name not in names:
+                yield _broken(
+                    "missing_output",
+                    "TPB570",
+                    f"output '{name}' is missing, got {sorted(names) or 'no outputs'}",
+                    where,
+                    f"put a tensor '{name}' into every InferenceResponse, or request fewer outputs",
+                )
+        for name in sorted({name for name in names if names.count(name) > 1}):
+            yield _broken(
+                "duplicate_output",
+                "TPB571",
+                f"output '{name}' stands {names.count(name)} times in one response",
+                where,
+                "put each output into a response once",
+            )
+        for tensor in response.outputs:
+            yield from self._tensor(tensor, self.outputs[tensor.name], pending.rows)
+
+    def _tensor(self, tensor: WireTensor, declared: dict[str, Any], rows: int) -> Iterator[BrokenRule]:
+        where = f"output '{tensor.name}' of model '{self.model}'"
+        expected = wire_name(declared["data_type"])
+        if tensor.datatype != expected:
+            yield _broken(
+                "dtype",
+                "TPB572",
+                f"got data type {tensor.datatype}, config.pbtxt declares {expected}",
+                where,
+                f"return a {expected} array, or declare {tensor.datatype}",
+            )
+        dims = declared["dims"]
+        shape = tensor.shape[1:] if self.batching else tensor.shape
+        full = [-1, *dims] if self.batching else dims
+        if len(tensor.shape) != len(full) or any(dim not in (-1, got) for dim, got in zip(dims, shape)):
+            yield _broken(
+                "shape",
+                "TPB573",
+                f"got shape {listed(tensor.shape)}, config.pbtxt declares {listed(full)}"
+                + (" (-1 first is the batch axis)" if self.batching else ""),
+                where,
+                "return the declared shape, or correct dims",
+            )
+        elif self.batching and tensor.shape[0] != rows:
+            yield _broken(
+                "rows",
+                "TPB574",
+                f"got {tensor.shape[0]} rows for a request of {rows}",
+                where,
+                "return one row per row of the request",
+            )

@@ -1,0 +1,236 @@
+"""Ensembles: models run as steps, wired by the names of ensemble tensors.
+
+A step runs as soon as every tensor it reads is settled; the order in the file plays no part, and steps that
+do not depend on each other run at the same time.
+
+Source: ensemble_scheduler.cc of Triton's core 24.10.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from triton_pyb.emulator.loaded_model import LoadedModel
+from triton_pyb.emulator.messages import WireError, WireRequest, WireResponse, WireTensor
+from triton_pyb.emulator.pending import Pending
+from triton_pyb.emulator.validation import RequestRefused, restored
+
+#: A tensor that nobody will write any more: an optional input left out, or an output a model did not send.
+Settled = dict[str, "WireTensor | None"]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One model of an ensemble; maps go from the model's tensor name to the ensemble's."""
+
+    model: str
+    version: int
+    input_map: dict[str, str]
+    output_map: dict[str, str]
+
+    @classmethod
+    def of(cls, step: dict[str, Any]) -> Step:
+        return cls(step["model_name"], step["model_version"], step["input_map"], step["output_map"])
+
+
+class EnsembleScheduler:
+    """Runs the steps of each request.
+
+    Parameters
+    ----------
+    find : callable
+        Model name and version to the loaded model.
+    """
+
+    def __init__(self, model: LoadedModel, find: Callable[[str, int], LoadedModel]) -> None:
+        self.model, self.find = model, find
+        self.steps = [Step.of(step) for step in model.config["ensemble_scheduling"]["step"]]
+        self.inputs = [tensor["name"] for tensor in model.config["input"]]
+        self.outputs = {tensor["name"]: tensor for tensor in model.config["output"]}
+        self.batching = model.config["max_batch_size"] > 0
+
+    def enqueue(self, pendings: list[Pending]) -> None:
+        for pending in pendings:
+            given: Settled = {name: None for name in self.inputs}
+            given.update({tensor.name: tensor for tensor in pending.request.inputs})
+            _Run(self, pending).start(given)
+
+    def stop(self) -> None:
+        """Nothing to stop: the steps have schedulers of their own."""
+
+    def needed(self, outputs: list[str]) -> list[Step]:
+        """The steps that a request for these outputs cannot do without."""
+        wanted, steps = set(outputs), list[Step]()
+        grown = True
+        while grown:
+            grown = False
+            for step in self.steps:
+                if step not in steps and wanted & set(step.output_map.values()):
+                    steps.append(step)
+                    wanted |= set(step.input_map.values())
+                    grown = True
+        return steps
+
+
+class _Run:
+    """One request to the ensemble: counts its branches, answers once, or once per decoupled response."""
+
+    def __init__(self, scheduler: EnsembleScheduler, pending: Pending) -> None:
+        self.scheduler, self.pending = scheduler, pending
+        self.lock = threading.RLock()
+        self.open_branches = 1
+        self.failed = False
+
+    def start(self, given: Settled) -> None:
+        steps = self.scheduler.needed(self.pending.request.requested_outputs)
+        _Branch(self, given, steps).advance()
+
+    def fork(self) -> None:
+        with self.lock:
+            self.open_branches += 1
+
+    def close(self, answer: WireResponse | None) -> None:
+        """One branch ended; the last one carries the final flag."""
+        with self.lock:
+            self.open_branches -= 1
+            final = self.open_branches == 0
+            if self.failed:
+                return
+        if answer is not None or final:
+            self._deliver(replace(answer or WireResponse(), final=final))
+
+    def fail(self, response: WireResponse) -> None:
+        with self.lock:
+            if self.failed:
+                return
+            self.failed = True
+        if response.error is not None:
+            message = f"in ensemble '{self.scheduler.model.name}', {response.error.message}"
+            response = replace(response, error=replace(response.error, message=message))
+        self._deliver(replace(response, outputs=[], final=True))
+
+    def _deliver(self, response: WireResponse) -> None:
+        if response.final:
+            ok = response.error is None and response.fault is None
+            self.scheduler.model.statistics.answered(ok, 0)
+        self.pending.deliver(response)
+
+
+class _Branch:
+    """Tensors known so far and steps still to run, along one chain of decoupled responses."""
+
+    def __init__(self, run: _Run, settled: Settled, steps: list[Step]) -> None:
+        self.run, self.settled, self.waiting = run, settled, list(steps)
+        self.running = 0
+
+    def advance(self) -> None:
+        """Start every step whose tensors are all settled; end the branch when none is left."""
+        with self.run.lock:
+            if self.run.failed:
+                return
+            ready = [step for step in self.waiting if all(t in self.settled for t in step.input_map.values())]
+            self.waiting = [step for step in self.waiting if step not in ready]
+            self.running += len(ready)
+            done = not self.running
+        if done:
+            self.run.close(self._answer())
+        for step in ready:
+            self._start(step)
+
+    def _start(self, step: Step) -> None:
+        pending, scheduler = self.run.pending, self.run.scheduler
+        inputs = []
+        for name, tensor_name in sorted(step.input_map.items()):
+            tensor = self.settled[tensor_name]
+            if tensor is not None:
+                inputs.append(replace(tensor, name=name))
+        wanted = {t for other in scheduler.steps for t in other.input_map.values()}
+        wanted |= set(pending.request.requested_outputs)
+        request = WireRequest(
+            inputs,
+            [name for name, tensor_name in step.output_map.items() if tensor_name in wanted],
+            request_id=pending.request.request_id,
+            correlation_id=pending.request.correlation_id,
+            flags=pending.request.flags,
+            timeout_us=pending.request.timeout_us,
+            priority=pending.request.priority,
+            parameters=dict(pending.request.parameters),
+            model_name=step.model,
+        )
+        try:
+            model = scheduler.find(step.model, step.version)
+            deliver = _Decoupled(self, step) if model.decoupled else self._taker(step)
+            model.submit(request, deliver, pending.meeting)
+        except RequestRefused as error:
+            self.run.fail(WireResponse(error=WireError(error.code, error.message, "request")))
+
+    def _taker(self, step: Step) -> Callable[[WireResponse], None]:
+        taken: list[WireResponse] = []
+
+        def take(response: WireResponse) -> None:
+            if response.error is not None or response.fault is not None:
+                self.run.fail(response)
+                return
+            if response.outputs or not taken:
+                taken.append(response)
+            if response.final:
+                with self.run.lock:
+                    self.running -= 1
+                    self.settled.update(_outputs(step, taken[0]))
+                self.advance()
+
+        return take
+
+    def fork(self, step: Step, response: WireResponse) -> None:
+        """A decoupled step answered: the rest of the ensemble runs on this answer."""
+        with self.run.lock:
+            settled = {**self.settled, **_outputs(step, response)}
+            branch = _Branch(self.run, settled, self.waiting)
+        self.run.fork()
+        branch.advance()
+
+    def end_decoupled(self) -> None:
+        """A decoupled step sent its last response: what came of each is in the forks."""
+        self.run.close(None)
+
+    def _answer(self) -> WireResponse:
+        scheduler = self.run.scheduler
+        outputs = []
+        for name in scheduler.outputs:
+            tensor = self.settled.get(name)
+            if tensor is None or name not in self.run.pending.request.requested_outputs:
+                continue
+            tensor, declared = replace(tensor, name=name), scheduler.outputs[name]
+            outputs.append(restored(tensor, declared, scheduler.batching) if "reshape" in declared else tensor)
+        # The server hands the sequence fields of the steps on, set or not.
+        request = self.run.pending.request
+        parameters = {
+            "sequence_id": request.correlation_id,
+            "sequence_start": bool(request.flags & 1),
+            "sequence_end": bool(request.flags & 2),
+        }
+        return WireResponse(outputs, parameters=parameters)
+
+
+class _Decoupled:
+    """Takes the responses of a decoupled step."""
+
+    def __init__(self, branch: _Branch, step: Step) -> None:
+        self.branch, self.step = branch, step
+
+    def __call__(self, response: WireResponse) -> None:
+        if response.error is not None or response.fault is not None:
+            self.branch.run.fail(response)
+            return
+        if response.outputs:
+            self.branch.fork(self.step, response)
+        if response.final:
+            self.branch.end_decoupled()
+
+
+def _outputs(step: Step, response: WireResponse) -> Settled:
+    by_name = {tensor.name: tensor for tensor in response.outputs}
+    return {tensor_name: by_name.get(name) for name, tensor_name in step.output_map.items()}

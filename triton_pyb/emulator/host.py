@@ -1,0 +1,76 @@
+"""What one model's instances ask of the server: BLS, model control, metrics, logs."""
+
+from __future__ import annotations
+
+import queue
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from triton_pyb.emulator.messages import WireError, WireRequest, WireResponse
+from triton_pyb.emulator.validation import RequestRefused
+
+if TYPE_CHECKING:
+    from triton_pyb.emulator.model_store import ModelStore
+
+
+class ModelHost:
+    """The server as the instances of `caller` see it (see `instance.Host`)."""
+
+    def __init__(self, store: ModelStore, caller: str) -> None:
+        self._store, self.caller = store, caller
+        self.metrics: Any = store.metrics
+
+    def infer(self, request: WireRequest, decoupled: bool) -> Iterator[WireResponse]:
+        responses: queue.SimpleQueue[WireResponse] = queue.SimpleQueue()
+        try:
+            model = self._store.find(request.model_name, request.model_version)
+            if model is None:
+                raise RequestRefused(
+                    f"Failed for execute the inference request. Model '{request.model_name}' is not ready."
+                )
+            if model.decoupled and not decoupled:
+                raise RequestRefused(
+                    f"Model {model.name} is using the decoupled. The current BLS request call doesn't support"
+                    " models using the decoupled transaction policy. Please use 'decoupled=True' argument to"
+                    " the 'exec' or 'async_exec' calls for decoupled models.'"
+                )
+            model.submit(request, responses.put)
+        except RequestRefused as error:
+            yield WireResponse(error=WireError(error.code, error.message, "request"))
+            return
+        if decoupled:
+            final = False
+            while not final:
+                response = responses.get()
+                final = response.final
+                yield response
+        else:
+            yield _one_answer(responses)
+
+    def load_model(self, name: str, config: str, files: dict[str, bytes]) -> str | None:
+        return self._store.load_on_request(name, config, files)
+
+    def unload_model(self, name: str, unload_dependents: bool) -> str | None:
+        return self._store.unload_on_request(name, unload_dependents)
+
+    def is_model_ready(self, name: str, version: str) -> bool:
+        model = self._store.find(name, int(version) if version else -1)
+        return model is not None and model.ready()[0]
+
+    def log(self, level: str, file: str, line: int, message: str) -> None:
+        self._store.log.model(level, file, line, message)
+
+    def output(self, stream: str, text: str) -> None:
+        self._store.log.output(self.caller, stream, text)
+
+
+def _one_answer(responses: queue.SimpleQueue[WireResponse]) -> WireResponse:
+    """The answer of a model that is not decoupled, also when its final flag came by itself."""
+    answer = responses.get()
+    last = answer
+    while not last.final:
+        last = responses.get()
+    if last is not answer and last.fault is not None:
+        return last
+    answer.final = True
+    return answer

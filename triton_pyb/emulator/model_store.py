@@ -1,0 +1,260 @@
+"""All models of a server: loading, unloading, finding, and the repository index."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from triton_pyb.emulator import loaded_model, model_config, repository
+from triton_pyb.emulator.ensemble import EnsembleScheduler
+from triton_pyb.emulator.ensemble_rules import complete_decoupled, refuse_dependencies
+from triton_pyb.emulator.errors import InferenceFailed, LoadFailed
+from triton_pyb.emulator.host import ModelHost
+from triton_pyb.emulator.loaded_model import LoadedModel, Machine
+from triton_pyb.emulator.log import ServerLog
+from triton_pyb.emulator.stub.metrics import MetricsRegistry
+from triton_pyb.emulator.validation import RequestRefused
+
+_NOT_EXPLICIT = "explicit model load / unload is not allowed if polling is enabled"
+
+
+@dataclass
+class Entry:
+    """One model name: what is loaded of it, and what went wrong."""
+
+    name: str
+    folder: Path
+    loaded: dict[int, LoadedModel] = field(default_factory=dict)
+    failures: list[LoadFailed] = field(default_factory=list)
+    unloaded: set[int] = field(default_factory=set)
+
+
+class ModelStore:
+    """The models of one server.
+
+    Parameters
+    ----------
+    repositories : list of Path
+    control : {"none", "explicit"}
+        As ``--model-control-mode``.
+    """
+
+    def __init__(self, repositories: list[Path], machine: Machine, control: str = "none") -> None:
+        self.repositories, self.machine, self.control = repositories, machine, control
+        self.log = ServerLog()
+        self.metrics = MetricsRegistry()
+        self.entries: dict[str, Entry] = {}
+        self._lock = threading.RLock()
+
+    # -- finding
+
+    def find(self, name: str, version: int = -1) -> LoadedModel | None:
+        """The loaded version, the newest for -1, or None."""
+        entry = self.entries.get(name)
+        if entry is None or not entry.loaded:
+            return None
+        return entry.loaded.get(max(entry.loaded) if version == -1 else version)
+
+    def _step(self, name: str, version: int) -> LoadedModel:
+        model = self.find(name, version)
+        if model is None:
+            raise RequestRefused(f"Request for unknown model: '{name}' is not found", "NOT_FOUND")
+        return model
+
+    def index(self, ready_only: bool = False) -> list[dict[str, str]]:
+        """The repository index, as POST /v2/repository/index answers it."""
+        rows: list[dict[str, str]] = []
+        names = set(self.entries) | (set() if ready_only else set(self._folders()))
+        for name in sorted(names):
+            entry = self.entries.get(name)
+            if entry is None:
+                rows.append({"name": name})
+                continue
+            states = {version: {"state": "READY"} for version in entry.loaded}
+            if not ready_only:
+                for version in entry.unloaded - set(states):
+                    states[version] = {"state": "UNAVAILABLE", "reason": "unloaded"}
+                for failure in entry.failures:
+                    if failure.stage == "load":
+                        states[failure.version] = {"state": "UNAVAILABLE", "reason": failure.index_reason}
+            rows += [{"name": name, "version": str(version), **states[version]} for version in sorted(states)]
+            if not states and not ready_only and not any(f.stage == "versions" for f in entry.failures):
+                rows.append({"name": name})
+        return rows
+
+    # -- loading
+
+    def load_all(self) -> list[LoadFailed]:
+        """Load every model of the repositories; the failures are returned and kept."""
+        return self._load(self._folders())
+
+    def load(self, name: str, config: str = "", files: dict[str, bytes] | None = None) -> None:
+        """Load or reload one model, and the steps of an ensemble.
+
+        Raises
+        ------
+        LoadFailed
+        """
+        folders = self._folders()
+        if name not in folders:
+            raise LoadFailed(name, "unknown", "no such folder in the model repository", code="NOT_FOUND")
+        failures = self._load({name: folders[name]}, folders)
+        for failure in failures:
+            if failure.model == name:
+                raise failure
+
+    def load_on_request(self, name: str, config: str, files: dict[str, bytes]) -> str | None:
+        """`load` for a client or a model: the server's message, or None."""
+        if self.control != "explicit":
+            return _NOT_EXPLICIT
+        try:
+            self.load(name, config, files)
+        except LoadFailed as error:
+            return error.message
+        return None
+
+    def unload_on_request(self, name: str, unload_dependents: bool = False) -> str | None:
+        """`unload` for a client or a model; a name nobody knows is no error."""
+        if self.control != "explicit":
+            return _NOT_EXPLICIT
+        self.unload(name, unload_dependents)
+        return None
+
+    def unload(self, name: str, unload_dependents: bool = False) -> None:
+        """Take every version of a model out of service."""
+        with self._lock:
+            entry = self.entries.get(name)
+            if entry is None:
+                return
+            loaded, entry.loaded = entry.loaded, {}
+            entry.unloaded |= set(loaded)
+        for model in loaded.values():
+            steps = [step["model_name"] for step in model.config.get("ensemble_scheduling", {}).get("step", [])]
+            self._stop(model)
+            if unload_dependents:
+                for step in steps:
+                    self.unload(step, unload_dependents)
+
+    def stop(self) -> None:
+        """Unload everything, ensembles first."""
+        models = [model for entry in self.entries.values() for model in entry.loaded.values()]
+        for entry in self.entries.values():
+            entry.loaded = {}
+        for model in sorted(models, key=lambda model: not model.is_ensemble):
+            self._stop(model)
+
+    def _stop(self, model: LoadedModel) -> None:
+        model.stop()
+        self.log.server("INFO", f"successfully unloaded '{model.name}' version {model.version}")
+
+    def _folders(self) -> dict[str, Path]:
+        folders: dict[str, Path] = {}
+        for root in self.repositories:
+            folders.update(repository.model_folders(root))
+        return folders
+
+    def _load(self, wanted: dict[str, Path], all_folders: dict[str, Path] | None = None) -> list[LoadFailed]:
+        failures: list[LoadFailed] = []
+        configs: dict[str, Any] = {}
+        queue = dict(wanted)
+        while queue:
+            name, folder = queue.popitem()
+            self.entries.setdefault(name, Entry(name, folder)).failures = []
+            try:
+                configs[name] = repository.read_config(folder, self.machine.release, self.machine.auto_complete)
+            except LoadFailed as failure:
+                failures.append(self._failed(failure))
+                continue
+            for step in configs[name].ensemble_scheduling.step:
+                known = step.model_name in configs or self.find(step.model_name) is not None
+                if not known and all_folders and step.model_name in all_folders:
+                    queue[step.model_name] = all_folders[step.model_name]
+        plain = [name for name in configs if not configs[name].HasField("ensemble_scheduling")]
+        failures += self._load_plain({name: configs[name] for name in sorted(plain)})
+        ensembles = {name: configs[name] for name in sorted(configs) if name not in plain}
+        return failures + self._load_ensembles(ensembles)
+
+    def _load_plain(self, configs: dict[str, Any]) -> list[LoadFailed]:
+        one_at_a_time = self.machine.inline or self.machine.factories
+        with ThreadPoolExecutor(1 if one_at_a_time else 4) as pool:
+            outcomes = list(pool.map(self._load_versions, configs, configs.values()))
+        return [failure for outcome in outcomes for failure in outcome]
+
+    def _load_versions(self, name: str, config: Any) -> list[LoadFailed]:
+        entry = self.entries[name]
+        loaded: dict[int, LoadedModel] = {}
+        try:
+            for version in repository.versions(entry.folder, config):
+                self.log.server("INFO", f"loading: {name}:{version}")
+                host = ModelHost(self, name)
+                loaded[version] = loaded_model.load(name, version, entry.folder, config, self.machine, host)
+        except LoadFailed as failure:
+            # One broken version takes the others along, as on the server.
+            for model in loaded.values():
+                model.stop()
+            return [self._failed(failure)]
+        self._publish(entry, loaded)
+        return []
+
+    def _publish(self, entry: Entry, loaded: dict[int, LoadedModel]) -> None:
+        with self._lock:
+            old, entry.loaded = entry.loaded, loaded
+            entry.unloaded -= set(loaded)
+            entry.unloaded |= set(old) - set(loaded)
+        for version in loaded:
+            self.log.server("INFO", f"successfully loaded '{entry.name}' version {version}")
+        for model in old.values():
+            self._stop(model)
+
+    def _load_ensembles(self, configs: dict[str, Any]) -> list[LoadFailed]:
+        failures: list[LoadFailed] = []
+        waiting = dict(configs)
+        while waiting:
+            ready = [
+                name
+                for name, config in waiting.items()
+                if not any(step.model_name in waiting for step in config.ensemble_scheduling.step)
+            ]
+            for name in ready or list(waiting):
+                failures += self._load_ensemble(name, waiting.pop(name), circle=not ready)
+        return failures
+
+    def _load_ensemble(self, name: str, config: Any, circle: bool) -> list[LoadFailed]:
+        entry = self.entries[name]
+        try:
+            if circle:
+                reason = f"circular dependency between ensembles: {name} -> ... -> {name}"
+                raise LoadFailed(name, "dependency", reason)
+            refuse_dependencies(config, self.entries)
+            complete_decoupled(config, self.entries)
+            loaded = {}
+            for version in repository.versions(entry.folder, config):
+                self.log.server("INFO", f"loading: {name}:{version}")
+                loaded_model.refuse_missing_labels(name, version, config, entry.folder)
+                model = LoadedModel(name, version, model_config.as_dict(config, self.machine.release))
+                model.serve(EnsembleScheduler(model, self._step))
+                loaded[version] = model
+        except LoadFailed as failure:
+            return [self._failed(failure)]
+        self._publish(entry, loaded)
+        return []
+
+    def _failed(self, failure: LoadFailed) -> LoadFailed:
+        entry = self.entries[failure.model]
+        entry.failures.append(failure)
+        words = {"poll": f"Poll failed for model directory '{failure.model}': {failure.reason}"}
+        self.log.server("ERROR", words.get(failure.stage, failure.message.strip()))
+        return failure
+
+
+def refusal(name: str, version: int, known: Iterable[str]) -> InferenceFailed:
+    """What a client gets that asks for a model which is not there."""
+    which = f"'{name}'" if version == -1 or name not in known else f"'{name}' version {version}"
+    return InferenceFailed(f"Request for unknown model: {which} is not found", "NOT_FOUND")
+
+
+Find = Callable[[str, int], LoadedModel]

@@ -1,0 +1,96 @@
+"""The counts that a server keeps per model version."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass
+class _Duration:
+    count: int = 0
+    ns: int = 0
+
+    def add(self, ns: int, count: int = 1) -> None:
+        self.count += count
+        self.ns += ns
+
+    def as_dict(self) -> dict[str, int]:
+        return {"count": self.count, "ns": self.ns}
+
+
+@dataclass
+class Statistics:
+    """Counts of one model version, in the words of Triton's statistics extension.
+
+    A request that the server refuses before a model sees it counts nowhere but in `fail`, and only when it
+    was refused in a queue. Durations are this machine's: they say nothing about a real server.
+    """
+
+    last_inference: int = 0  # milliseconds since the epoch
+    inference_count: int = 0  # rows
+    execution_count: int = 0
+    durations: dict[str, _Duration] = field(
+        default_factory=lambda: {
+            name: _Duration()
+            for name in (
+                "success",
+                "fail",
+                "queue",
+                "compute_input",
+                "compute_infer",
+                "compute_output",
+                "cache_hit",
+                "cache_miss",
+            )
+        }
+    )
+    batch_sizes: dict[int, _Duration] = field(default_factory=dict)
+    batches: Counter[tuple[int, ...]] = field(default_factory=Counter)  # rows per request of each execute
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def executed(self, rows: list[int], compute_ns: int, queue_ns: list[int]) -> None:
+        """One `execute` ran, on requests of these many rows."""
+        total = sum(max(1, count) for count in rows)
+        with self._lock:
+            self.last_inference = int(time.time() * 1000)
+            self.execution_count += 1
+            self.batches[tuple(rows)] += 1
+            self.batch_sizes.setdefault(total, _Duration()).add(compute_ns)
+            for count, waited in zip(rows, queue_ns):
+                self.durations["queue"].add(waited)
+                self.durations["compute_input"].add(0)
+                self.durations["compute_infer"].add(compute_ns)
+                self.durations["compute_output"].add(0)
+                self.inference_count += max(1, count)
+
+    def answered(self, ok: bool, ns: int) -> None:
+        """One request got its last response."""
+        with self._lock:
+            self.durations["success" if ok else "fail"].add(ns)
+
+    def as_dict(self, name: str, version: int) -> dict[str, Any]:
+        """One entry of ``model_stats``."""
+        with self._lock:
+            return {
+                "name": name,
+                "version": str(version),
+                "last_inference": self.last_inference,
+                "inference_count": self.inference_count,
+                "execution_count": self.execution_count,
+                "inference_stats": {key: value.as_dict() for key, value in self.durations.items()},
+                "batch_stats": [
+                    {
+                        "batch_size": size,
+                        "compute_input": {"count": duration.count, "ns": 0},
+                        "compute_infer": duration.as_dict(),
+                        "compute_output": {"count": duration.count, "ns": 0},
+                    }
+                    for size, duration in sorted(self.batch_sizes.items())
+                ],
+                "memory_usage": [],
+                "response_stats": {},
+            }

@@ -1,0 +1,427 @@
+"""`EmulatedTriton`: a whole server inside this process, models in child processes."""
+
+from __future__ import annotations
+
+import queue
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from numpy.typing import NDArray
+
+from triton_pyb.emulator import tensors
+from triton_pyb.emulator.contract import CHECKS, BrokenRule
+from triton_pyb.emulator.errors import ContractBroken, InferenceFailed, LoadFailed, NeverAnswered
+from triton_pyb.emulator.loaded_model import LoadedModel, Machine
+from triton_pyb.emulator.log import Record
+from triton_pyb.emulator.meeting import Meeting
+from triton_pyb.emulator.messages import WireRequest, WireResponse
+from triton_pyb.emulator.model_store import ModelStore, refusal
+from triton_pyb.emulator.validation import RequestRefused
+from triton_pyb.emulator.values import to_arrays
+from triton_pyb.runtime.errors import SeveralErrors, TritonPybError, did_you_mean
+
+Arrays = dict[str, NDArray[Any]]
+
+
+class EmulatorMisused(TritonPybError):
+    """The emulator was asked for something that makes no sense."""
+
+
+class EmulatedTriton:
+    """A verified fake of Triton for tests: ``with EmulatedTriton("repository") as triton: ...``.
+
+    Parameters
+    ----------
+    repository : path or sequence of paths
+        A model repository, or one model's folder.
+    mode : {"strict", "faithful"}
+        ``"faithful"`` does exactly what the server does; ``"strict"`` also fails what a server passes on to
+        the client: a wrong dtype, shape or row count, a missing output.
+    strict_off : iterable of str
+        Strict checks to leave out: "dtype", "shape", "rows", "missing_output", "duplicate_output",
+        "undeclared_output".
+    release : str
+        The container release that is emulated.
+    python : str
+        Interpreter of the models' processes, default this one.
+    inline : bool
+        Run the models in this process, where ``breakpoint()`` works.
+    gpus : int
+        GPUs of the emulated machine; with 0 an instance group of ``KIND_GPU`` does not load.
+    auto_complete : bool
+        False is ``--disable-auto-complete-config``.
+    model_control_mode : {"none", "explicit"}
+        ``"explicit"`` loads `load_models` only and allows `load_model` and `unload_model`.
+    exit_on_error : bool
+        Raise on entry when a model does not load; else it is just not ready.
+
+    Raises
+    ------
+    LoadFailed, SeveralErrors
+        On entry, when models do not load and `exit_on_error` is set.
+    """
+
+    def __init__(
+        self,
+        repository: str | Path | Sequence[str | Path],
+        *,
+        mode: str = "strict",
+        strict_off: Iterable[str] = (),
+        release: str = "24.10",
+        python: str | None = None,
+        inline: bool = False,
+        gpus: int = 0,
+        auto_complete: bool = True,
+        model_control_mode: str = "none",
+        load_models: Sequence[str] = (),
+        exit_on_error: bool = True,
+        environment: Mapping[str, str] | None = None,
+        factories: Mapping[str, Callable[[], object]] | None = None,
+    ) -> None:
+        _one_of("mode", mode, ("strict", "faithful"))
+        _one_of("model_control_mode", model_control_mode, ("none", "explicit"))
+        for check in strict_off:
+            _one_of("strict_off", check, sorted(CHECKS))
+        paths = [repository] if isinstance(repository, (str, Path)) else list(repository)
+        roots, only = _roots([Path(path) for path in paths])
+        machine = Machine(
+            release=release,
+            mode=mode,
+            strict_off=frozenset(strict_off),
+            gpus=gpus,
+            python=python,
+            inline=inline,
+            auto_complete=auto_complete,
+            environment=dict(environment or {}),
+            factories=dict(factories or {}),
+        )
+        self._store = ModelStore(roots, machine, model_control_mode)
+        self._wanted = list(load_models) if model_control_mode == "explicit" else only
+        self._explicit = model_control_mode == "explicit"
+        self._exit_on_error = exit_on_error
+
+    # -- life
+
+    def __enter__(self) -> EmulatedTriton:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """Load the models; see the class for what it raises."""
+        failures = self._start()
+        if failures and self._exit_on_error:
+            self.stop()
+            raise failures[0] if len(failures) == 1 else SeveralErrors(failures)
+
+    def _start(self) -> list[LoadFailed]:
+        if not self._explicit and not self._wanted:
+            return self._store.load_all()
+        failures = []
+        for name in self._wanted:
+            try:
+                self._store.load(name)
+            except LoadFailed as failure:
+                failures.append(failure)
+        return failures
+
+    def stop(self) -> None:
+        """Answer what is queued, finalize every model, end the processes; safe to call twice."""
+        self._store.stop()
+
+    # -- requests
+
+    def infer(
+        self,
+        model: str,
+        inputs: Mapping[str, Any],
+        outputs: Sequence[str] | None = None,
+        *,
+        request_id: str = "",
+        parameters: Mapping[str, Any] | None = None,
+        correlation_id: int | str = 0,
+        sequence_start: bool = False,
+        sequence_end: bool = False,
+        priority: int = 0,
+        timeout_us: int = 0,
+        version: str = "",
+    ) -> Arrays:
+        """One request, and the arrays it is answered with.
+
+        Parameters
+        ----------
+        inputs : dict
+            Name to array or plain value (see `values.to_arrays`).
+        outputs : sequence of str
+            Which outputs to ask for, default all.
+
+        Returns
+        -------
+        dict
+            Output name to array; BYTES outputs are object arrays of `bytes`.
+
+        Raises
+        ------
+        InferenceFailed
+            With the server's own words. `ContractBroken` for what only strict mode refuses, `NeverAnswered`
+            where a real client would wait for ever.
+        """
+        target = self._model(model, version)
+        request = self._request(
+            target, inputs, outputs, request_id, parameters, correlation_id, sequence_start, sequence_end
+        )
+        request.priority, request.timeout_us = priority, timeout_us
+        return self._arrays(self._submit(target, request).result())
+
+    def async_infer(self, model: str, inputs: Mapping[str, Any], **keywords: Any) -> Future[Arrays]:
+        """`infer` without waiting: the future has its result or its exception."""
+        answer: Future[Arrays] = Future()
+        try:
+            target = self._model(model, keywords.pop("version", ""))
+            request = self._keyword_request(target, inputs, keywords)
+        except InferenceFailed as error:
+            answer.set_exception(error)
+            return answer
+        inner = self._submit(target, request)
+        inner.add_done_callback(lambda done: _pass_on(done, answer, self._arrays))
+        return answer
+
+    def infer_many(self, model: str, inputs: Sequence[Mapping[str, Any]], **keywords: Any) -> list[Any]:
+        """Several requests that arrive at the same instant, so that they meet in a batch.
+
+        What the configuration says about joining still holds: without ``dynamic_batching`` every request is
+        executed alone. The meeting goes on through the steps of an ensemble.
+
+        Returns
+        -------
+        list
+            Per request, in order: a dict of arrays, or the `InferenceFailed` it got.
+        """
+        meeting = Meeting()
+        target = self._model(model, keywords.pop("version", ""))
+        answers: list[Future[list[WireResponse]] | InferenceFailed] = []
+        for values in inputs:
+            try:
+                answers.append(self._submit(target, self._keyword_request(target, values, keywords), meeting))
+            except InferenceFailed as error:
+                answers.append(error)
+        meeting.leave()
+        results: list[Any] = []
+        for answer in answers:
+            try:
+                results.append(answer if isinstance(answer, InferenceFailed) else self._arrays(answer.result()))
+            except InferenceFailed as error:
+                results.append(error)
+        return results
+
+    def stream_infer(self, model: str, inputs: Mapping[str, Any], **keywords: Any) -> Iterator[Arrays]:
+        """The responses of one request as they come, for decoupled models too.
+
+        Raises
+        ------
+        InferenceFailed
+            In place of the response that is an error.
+        """
+        target = self._model(model, keywords.pop("version", ""))
+        responses: queue.SimpleQueue[WireResponse] = queue.SimpleQueue()
+        try:
+            target.submit(self._keyword_request(target, inputs, keywords), responses.put)
+        except RequestRefused as error:
+            raise InferenceFailed(error.message, error.code, f"model '{model}'") from None
+        final = False
+        while not final:
+            response = responses.get()
+            final = response.final
+            _raise_for(response, model)
+            if response.outputs:
+                yield tensors.arrays_of(response.outputs)
+
+    def _keyword_request(self, model: LoadedModel, inputs: Mapping[str, Any], keywords: dict[str, Any]) -> WireRequest:
+        request = self._request(
+            model,
+            inputs,
+            keywords.get("outputs"),
+            keywords.get("request_id", ""),
+            keywords.get("parameters"),
+            keywords.get("correlation_id", 0),
+            keywords.get("sequence_start", False),
+            keywords.get("sequence_end", False),
+        )
+        request.priority, request.timeout_us = keywords.get("priority", 0), keywords.get("timeout_us", 0)
+        return request
+
+    def _request(
+        self,
+        model: LoadedModel,
+        inputs: Mapping[str, Any],
+        outputs: Sequence[str] | None,
+        request_id: str,
+        parameters: Mapping[str, Any] | None,
+        correlation_id: int | str,
+        sequence_start: bool,
+        sequence_end: bool,
+    ) -> WireRequest:
+        arrays = to_arrays(model.config, dict(inputs))
+        return WireRequest(
+            [tensors.tensor_of(name, array) for name, array in arrays.items()],
+            list(outputs or ()),
+            request_id=request_id,
+            correlation_id=correlation_id,
+            flags=int(sequence_start) | int(sequence_end) << 1,
+            parameters=dict(parameters or {}),
+            model_name=model.name,
+            model_version=model.version,
+        )
+
+    def _submit(
+        self, model: LoadedModel, request: WireRequest, meeting: Meeting | None = None
+    ) -> Future[list[WireResponse]]:
+        answer: Future[list[WireResponse]] = Future()
+        if model.decoupled:
+            raise InferenceFailed(
+                "ModelInfer RPC doesn't support models with decoupled transaction policy",
+                "UNSUPPORTED",
+                f"model '{model.name}'",
+                "use stream_infer",
+            )
+        responses: list[WireResponse] = []
+
+        def deliver(response: WireResponse) -> None:
+            responses.append(response)
+            if response.final:
+                answer.set_result(responses)
+
+        try:
+            model.submit(request, deliver, meeting)
+        except RequestRefused as error:
+            raise InferenceFailed(error.message, error.code, f"model '{model.name}'") from None
+        return answer
+
+    def _arrays(self, responses: list[WireResponse]) -> Arrays:
+        for response in responses:
+            _raise_for(response, "")
+        return tensors.arrays_of(responses[0].outputs)
+
+    # -- models
+
+    def load_model(self, name: str) -> None:
+        """Load or reload a model; needs ``model_control_mode="explicit"``."""
+        self._refuse_unless_explicit()
+        self._store.load(name)
+
+    def unload_model(self, name: str, unload_dependents: bool = False) -> None:
+        """Take a model out of service; needs ``model_control_mode="explicit"``."""
+        self._refuse_unless_explicit()
+        self._store.unload(name, unload_dependents)
+
+    def _refuse_unless_explicit(self) -> None:
+        if not self._explicit:
+            raise InferenceFailed(
+                "explicit model load / unload is not allowed if polling is enabled",
+                "UNAVAILABLE",
+                "EmulatedTriton",
+                "use model_control_mode='explicit'",
+            )
+
+    def is_model_ready(self, name: str, version: str = "") -> bool:
+        """False for anything unknown."""
+        model = self._store.find(name, int(version or -1))
+        return model is not None and model.ready()[0]
+
+    def model_names(self) -> list[str]:
+        """The models that can be asked, sorted."""
+        return sorted(name for name, entry in self._store.entries.items() if entry.loaded)
+
+    def model_config(self, name: str, version: str = "") -> dict[str, Any]:
+        """The complete configuration, as the server reports it."""
+        return self._model(name, version).config
+
+    def statistics(self, name: str, version: str = "") -> dict[str, Any]:
+        """The counts of one model version, in the words of Triton's statistics extension."""
+        model = self._model(name, version)
+        return model.statistics.as_dict(model.name, model.version)
+
+    def batches(self, name: str, version: str = "") -> list[tuple[int, ...]]:
+        """Rows per request of every `execute` so far, sorted: ``[(1, 1, 2)]`` is one call of three requests."""
+        return sorted(self._model(name, version).statistics.batches.elements())
+
+    def repository_index(self, ready: bool = False) -> list[dict[str, str]]:
+        """The repository index, as the server answers it."""
+        return self._store.index(ready)
+
+    @property
+    def log(self) -> list[Record]:
+        """What server and models logged so far."""
+        return list(self._store.log.records)
+
+    @property
+    def printed(self) -> list[tuple[str, str]]:
+        """``("stdout" | "stderr", line)`` of what the models' processes printed."""
+        return list(self._store.log.outputs)
+
+    def _model(self, name: str, version: str = "") -> LoadedModel:
+        number = int(version or -1)
+        model = self._store.find(name, number)
+        if model is None:
+            raise refusal(name, number, self.model_names())
+        return model
+
+
+def _raise_for(response: WireResponse, model: str) -> None:
+    if response.fault is not None:
+        finding = TritonPybError(*response.fault)
+        if isinstance(response.fault, BrokenRule):
+            raise ContractBroken(response.fault.rule, finding)
+        raise NeverAnswered(finding)
+    if response.error is not None:
+        raise InferenceFailed(response.error.message, response.error.code, f"model '{model}'" if model else "")
+
+
+def _pass_on(done: Future[Any], answer: Future[Any], convert: Callable[[Any], Any]) -> None:
+    try:
+        answer.set_result(convert(done.result()))
+    except Exception as error:
+        answer.set_exception(error)
+
+
+def _roots(paths: list[Path]) -> tuple[list[Path], list[str]]:
+    """The repositories, and the one model to load when a model's own folder was given."""
+    only = []
+    roots = []
+    for path in paths:
+        path = path.resolve()
+        if not path.is_dir():
+            raise EmulatorMisused(
+                "TPB561", f"'{path}' is no folder", "EmulatedTriton", "pass a model repository or a model's folder"
+            )
+        if _is_model_folder(path):
+            only.append(path.name)
+            path = path.parent
+        if path not in roots:
+            roots.append(path)
+    return roots, only
+
+
+def _is_model_folder(path: Path) -> bool:
+    if (path / "config.pbtxt").is_file():
+        return True
+    return any(entry.name.isdigit() and entry.is_dir() and any(entry.glob("model.*")) for entry in path.iterdir())
+
+
+def _one_of(name: str, value: str, allowed: Sequence[str]) -> None:
+    if value not in allowed:
+        raise EmulatorMisused(
+            "TPB562",
+            f"{name} got {value!r}, expected one of {', '.join(map(repr, allowed))}{did_you_mean(value, allowed)}",
+            "EmulatedTriton",
+            f"use one of the named values for {name}",
+        )
+
+

@@ -1,0 +1,59 @@
+"""The order in which the server walks a request's inputs.
+
+The server keeps them in a ``std::unordered_map`` keyed by name, and the order shows in its messages:
+which of two faulty inputs is named, and how the list of inputs got is written.
+
+Source: libstdc++'s ``_Hash_bytes`` (64 bit) and ``_Hashtable``; the first prime sizes of its rehash policy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+_BUCKETS = (13, 29, 59, 127, 257, 541, 1109, 2357, 5087, 10273, 20753)
+_MASK = 0xFFFFFFFFFFFFFFFF
+_MUL = (0xC6A4A793 << 32) + 0x5BD1E995
+
+
+def unordered(names: Iterable[str]) -> list[str]:
+    """`names`, all different, in the iteration order of an unordered_map they were put into one by one."""
+    nodes: list[str] = []
+    size = 1
+    for count, name in enumerate(names):
+        if count + 1 > size:
+            size = next(bucket for bucket in _BUCKETS if bucket > count)
+            nodes = _relinked(nodes, size)
+        nodes = _inserted(nodes, name, size)
+    return nodes
+
+
+def _inserted(nodes: list[str], name: str, size: int) -> list[str]:
+    # A node goes to the front of its bucket's run, or to the front of everything when the bucket is empty.
+    bucket = _hash(name) % size
+    for index, other in enumerate(nodes):
+        if _hash(other) % size == bucket:
+            return nodes[:index] + [name] + nodes[index:]
+    return [name, *nodes]
+
+
+def _relinked(nodes: list[str], size: int) -> list[str]:
+    # A rehash walks the list and links each node at the front of its new bucket's run likewise, except
+    # that it goes behind the run's first predecessor: the same rule, node by node.
+    linked: list[str] = []
+    for node in nodes:
+        linked = _inserted(linked, node, size)
+    return linked
+
+
+def _hash(name: str) -> int:
+    data = name.encode()
+    value = 0xC70F6907 ^ (len(data) * _MUL & _MASK)
+    tail = len(data) & ~7
+    for start in range(0, tail, 8):
+        block = int.from_bytes(data[start : start + 8], "little") * _MUL & _MASK
+        block = (block ^ (block >> 47)) * _MUL & _MASK
+        value = (value ^ block) * _MUL & _MASK
+    if len(data) & 7:
+        value = (value ^ int.from_bytes(data[tail:], "little")) * _MUL & _MASK
+    value = (value ^ (value >> 47)) * _MUL & _MASK
+    return value ^ (value >> 47)

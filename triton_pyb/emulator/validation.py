@@ -1,0 +1,189 @@
+"""What the server checks of a request before any model sees it, in its order and in its words.
+
+Source: InferenceRequest::Normalize of Triton's core 24.10; every text was seen in a 24.10 server's answer.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import replace
+from math import prod
+from typing import Any
+
+from triton_pyb.emulator.messages import WireRequest, WireTensor
+from triton_pyb.emulator.unordered import unordered
+from triton_pyb.runtime.dtypes import wire_name
+
+_BATCH_NOTE = (
+    "NOTE: Setting a non-zero max_batch_size in the model config requires a batch dimension to be prepended to"
+    " each input shape. If you want to specify the full shape including the batch dim in your input dims"
+    " config, try setting max_batch_size to zero. See the model configuration docs for more info on"
+    " max_batch_size."
+)
+
+
+class RequestRefused(Exception):
+    """The server answers this request with an error before a model runs."""
+
+    def __init__(self, message: str, code: str = "INVALID_ARG") -> None:
+        super().__init__(message)
+        self.message, self.code = message, code
+
+
+def normalized(request: WireRequest, config: dict[str, Any]) -> tuple[WireRequest, int]:
+    """The request as the model will get it (reshaped, outputs spelled out), and its batch size.
+
+    The batch size is 0 for a model without batching.
+
+    Raises
+    ------
+    RequestRefused
+        With the server's text, for the first thing that is wrong.
+    """
+    declared = {tensor["name"]: tensor for tensor in config["input"]}
+    name, prefix = config["name"], f"[request id: {request.request_id or '<id_unknown>'}] "
+    by_name: dict[str, WireTensor] = {}
+    for tensor in request.inputs:
+        if tensor.name in by_name:
+            raise RequestRefused(f"{prefix}input '{tensor.name}' already exists in request")
+        by_name[tensor.name] = tensor
+    outputs = _requested_outputs(request, config)
+    _check_count(by_name, config, prefix)
+    order = unordered(by_name)
+    rows = _batch_size([by_name[key] for key in order], declared, config, prefix)
+    if rows > config["max_batch_size"]:
+        limit = config["max_batch_size"]
+        raise RequestRefused(f"{prefix}inference request batch-size must be <= {limit} for '{name}'")
+    for key in order:
+        _check_tensor(by_name[key], _declared(key, declared, name), config, prefix)
+    for key in order:
+        _check_byte_size(by_name[key], rows, config, prefix)
+    batching = config["max_batch_size"] > 0
+    inputs = [_reshaped(tensor, declared[tensor.name], batching) for tensor in request.inputs]
+    return replace(request, inputs=inputs, requested_outputs=outputs), rows
+
+
+def _requested_outputs(request: WireRequest, config: dict[str, Any]) -> list[str]:
+    declared = [tensor["name"] for tensor in config["output"]]
+    for output in request.requested_outputs:
+        if output not in declared:
+            raise RequestRefused(f"unexpected inference output '{output}' for model '{config['name']}'")
+    return list(dict.fromkeys(request.requested_outputs or declared))
+
+
+def _check_count(by_name: dict[str, WireTensor], config: dict[str, Any], prefix: str) -> None:
+    most = len(config["input"])
+    required = [tensor["name"] for tensor in config["input"] if not tensor.get("optional")]
+    if len(required) <= len(by_name) <= most:
+        return
+    expected = f"{most}" if len(required) == most else f"number of inputs between {len(required)} and {most}"
+    expected += " inputs" if len(required) == most else ""
+    missing = "".join(f"'{name}'," for name in required if name not in by_name)
+    got = ",".join(f"'{name}'" for name in unordered(by_name))
+    # With nothing missing the server's text loses its opening bracket; ours is as it is there.
+    listed = f"[{missing[:-1]}]" if missing else "]"
+    raise RequestRefused(
+        f"{prefix}expected {expected} but got {len(by_name)} inputs for model '{config['name']}'. Got input(s)"
+        f" [{got}], but missing required input(s) {listed}. Please provide all required input(s)."
+    )
+
+
+def _declared(name: str, declared: dict[str, Any], model: str) -> dict[str, Any]:
+    if name not in declared:
+        raise RequestRefused(f"unexpected inference input '{name}' for model '{model}'")
+    tensor: dict[str, Any] = declared[name]
+    return tensor
+
+
+def _batch_size(
+    tensors: list[WireTensor], declared: dict[str, Any], config: dict[str, Any], prefix: str
+) -> int:
+    if config["max_batch_size"] == 0:
+        return 0
+    rows = 0
+    for tensor in tensors:
+        _declared(tensor.name, declared, config["name"])
+        if not tensor.shape:
+            raise RequestRefused(
+                f"{prefix}input '{tensor.name}' has no shape but model requires batch dimension for"
+                f" '{config['name']}'"
+            )
+        if rows == 0:
+            rows = tensor.shape[0]
+        elif tensor.shape[0] != rows:
+            raise RequestRefused(
+                f"{prefix}input '{tensor.name}' batch size does not match other inputs for"
+                f" '{config['name']}'"
+            )
+    return rows
+
+
+def _check_tensor(tensor: WireTensor, declared: dict[str, Any], config: dict[str, Any], prefix: str) -> None:
+    model = config["name"]
+    expected = wire_name(declared["data_type"])
+    if tensor.datatype != expected:
+        raise RequestRefused(
+            f"{prefix}inference input '{tensor.name}' data-type is '{tensor.datatype}', but model '{model}'"
+            f" expects '{expected}'"
+        )
+    batching = config["max_batch_size"] > 0
+    dims, shape = declared["dims"], tensor.shape[1:] if batching else tensor.shape
+    if len(dims) == len(shape) and all(dim in (-1, got) for dim, got in zip(dims, shape)):
+        return
+    full = [-1, *dims] if batching else dims
+    raise RequestRefused(
+        f"{prefix}unexpected shape for input '{tensor.name}' for model '{model}'. Expected {listed(full)}, got"
+        f" {listed(tensor.shape)}. {_BATCH_NOTE if batching else ''}"
+    )
+
+
+def listed(dims: Any) -> str:
+    """``[1,2]``: dims as the server writes them."""
+    return "[" + ",".join(str(dim) for dim in dims) + "]"
+
+
+def _check_byte_size(tensor: WireTensor, rows: int, config: dict[str, Any], prefix: str) -> None:
+    # A batch of zero rows counts as "no batch axis" here, and so never holds the bytes of one row.
+    if config["max_batch_size"] == 0 or rows:
+        return
+    expected = prod(tensor.shape[1:])
+    if tensor.datatype == "BYTES":
+        if expected:
+            raise RequestRefused(
+                f"{prefix}expected {expected} string elements for inference input '{tensor.name}' for model"
+                f" '{config['name']}', got 0"
+            )
+        return
+    size = expected * tensor.array.dtype.itemsize
+    if size:
+        raise RequestRefused(
+            f"{prefix}input byte size mismatch for input '{tensor.name}' for model '{config['name']}'. Expected"
+            f" {size}, got 0"
+        )
+
+
+def _reshaped(tensor: WireTensor, declared: dict[str, Any], batching: bool) -> WireTensor:
+    if "reshape" not in declared:
+        return tensor
+    shape = tensor.shape[1:] if batching else tensor.shape
+    free = [got for dim, got in zip(declared["dims"], shape) if dim == -1]
+    new = [free.pop(0) if dim == -1 else dim for dim in declared["reshape"]["shape"]]
+    full = (*tensor.shape[:1], *new) if batching else tuple(new)
+    return replace(tensor, shape=full, array=tensor.array.reshape(full))
+
+
+def restored(tensor: WireTensor, declared: dict[str, Any], batching: bool) -> WireTensor:
+    """An output whose configuration has a `reshape`, in the dims that the client was promised."""
+    reshape = declared["reshape"]["shape"]
+    shape = tensor.shape[1:] if batching else tensor.shape
+    free = [shape[i] for i, dim in enumerate(reshape) if dim == -1 and i < len(shape)]
+    new = [free.pop(0) if dim == -1 and free else dim for dim in declared["dims"]]
+    full = (*tensor.shape[:1], *new) if batching else tuple(new)
+    if prod(full) != tensor.array.size:
+        return tensor
+    return replace(tensor, shape=full, array=tensor.array.reshape(full))
+
+
+def packed_bytes(elements: Any) -> bytes:
+    """The wire form of a BYTES tensor: each element behind its length."""
+    return b"".join(struct.pack("<I", len(item)) + item for item in elements)
