@@ -93,9 +93,7 @@ def alike(first: Pending, other: Pending, rules: BatchRules) -> bool:
     # The batch axis is no part of the comparison.
     skip = 1 if rules.max_batch_size else 0
     return all(
-        shapes[name][skip:] == others[name][skip:]
-        for name in rules.same_shape
-        if name in shapes and name in others
+        shapes[name][skip:] == others[name][skip:] for name in rules.same_shape if name in shapes and name in others
     )
 
 
@@ -143,9 +141,7 @@ class QueuePolicy:
 
     def next_expiry_ns(self) -> int | None:
         """The moment at which the first waiting request becomes late."""
-        return min(
-            (p.enqueued_ns + self.timeout_ns(p) for p in self.queue if self.timeout_ns(p)), default=None
-        )
+        return min((p.enqueued_ns + self.timeout_ns(p) for p in self.queue if self.timeout_ns(p)), default=None)
 
 
 class Batcher:
@@ -263,6 +259,5 @@ def _priority_levels(batching: dict[str, Any] | None) -> dict[int, QueuePolicy]:
     policies = batching["priority_queue_policy"]
     default = batching.get("default_queue_policy")
     return {
-        level: QueuePolicy.of(policies.get(str(level), default))
-        for level in range(1, batching["priority_levels"] + 1)
+        level: QueuePolicy.of(policies.get(str(level), default)) for level in range(1, batching["priority_levels"] + 1)
     }

@@ -13,7 +13,7 @@ from typing import Any
 
 from triton_pyb.emulator.messages import WireFault, WireResponse, WireTensor
 from triton_pyb.emulator.pending import Pending
-from triton_pyb.emulator.validation import listed
+from triton_pyb.emulator.validation import fits, listed
 from triton_pyb.runtime.dtypes import wire_name
 
 #: The names of the checks.
@@ -98,9 +98,8 @@ class Contract:
                 f"return a {expected} array, or declare {tensor.datatype}",
             )
         dims = declared["dims"]
-        shape = tensor.shape[1:] if self.batching else tensor.shape
         full = [-1, *dims] if self.batching else dims
-        if len(tensor.shape) != len(full) or any(dim not in (-1, got) for dim, got in zip(dims, shape)):
+        if not fits(full, tensor.shape):
             yield _broken(
                 "shape",
                 "TPB573",

@@ -79,9 +79,7 @@ def _graph(config: Any) -> Iterator[str]:
                 if read not in writes and read not in inputs
             ]
             depends = (
-                f": at least one of its depending tensors, '{unconnected[0]}', is not connected"
-                if unconnected
-                else ""
+                f": at least one of its depending tensors, '{unconnected[0]}', is not connected" if unconnected else ""
             )
             yield f"output '{tensor}' for ensemble '{name}' is not written{depends}"
     for tensor in sorted(reads | writes):
@@ -106,9 +104,7 @@ def _dependency_findings(config: Any, entries: Mapping[str, Entry]) -> Iterator[
     for step in config.ensemble_scheduling.step:
         entry = entries.get(step.model_name)
         if entry is None or any(failure.stage == "poll" for failure in entry.failures):
-            yield (
-                f"ensemble {name} contains models that are not available or ambiguous: {step.model_name}"
-            )
+            yield (f"ensemble {name} contains models that are not available or ambiguous: {step.model_name}")
             return
     for step in config.ensemble_scheduling.step:
         entry = entries[step.model_name]
@@ -230,7 +226,7 @@ class _Consistency:
 
 
 def _agree(one: list[int], other: list[int]) -> bool:
-    return len(one) == len(other) and all(a == b or -1 in (a, b) for a, b in zip(one, other))
+    return len(one) == len(other) and all(a == b or -1 in (a, b) for a, b in zip(one, other, strict=True))
 
 
 def _type_name(tensor: Any) -> str:

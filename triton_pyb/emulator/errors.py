@@ -99,9 +99,11 @@ class LoadFailed(InferenceFailed):
             status = "INVALID_ARG"
         else:
             message, status = f"load failed for model '{model}': {reason}\n", "INVALID_ARG"
-        super().__init__(message, status, f"model '{model}': {reason}", f"correct the model '{model}' and load it again")
+        where, fix = f"model '{model}': {reason}", f"correct the model '{model}' and load it again"
+        super().__init__(message, status, where, fix)
         self.args = (model, stage, reason, version, code)
-        self.model, self.stage, self.reason, self.version, self.reason_code = model, stage, reason, version, code
+        self.model, self.stage, self.reason = model, stage, reason
+        self.version, self.reason_code = version, code
 
     @property
     def index_reason(self) -> str:

@@ -92,10 +92,7 @@ def _dynamic_batching(config: Any) -> Iterator[str]:
         policies = [batching.default_queue_policy, *batching.priority_queue_policy.values()]
         for policy in policies:
             if policy.timeout_action == policy.DELAY and policy.default_timeout_microseconds:
-                yield (
-                    "Queue policy can not have DELAY as timeout action when 'preserve_ordering' is true"
-                    f" for {name}"
-                )
+                yield (f"Queue policy can not have DELAY as timeout action when 'preserve_ordering' is true for {name}")
 
 
 def _sequence_batching(config: Any) -> Iterator[str]:
@@ -107,8 +104,7 @@ def _sequence_batching(config: Any) -> Iterator[str]:
             yield f"sequence batching control tensor must have a name for {name}"
         if tensor.name in tensors:
             yield (
-                f"sequence batching control tensor '{tensor.name}' is specified for multiple control kinds"
-                f" for {name}"
+                f"sequence batching control tensor '{tensor.name}' is specified for multiple control kinds for {name}"
             )
         tensors.add(tensor.name)
         for control in tensor.control:
@@ -137,10 +133,7 @@ def _control(model: str, kind: str, control: Any) -> Iterator[str]:
     choices = "'int32_false_true', 'fp32_false_true'"
     if kind == "CONTROL_SEQUENCE_CORRID":
         if given:
-            yield (
-                f"sequence batching must not specify either {choices} or 'bool_false_true' for {kind}"
-                f" for {model}"
-            )
+            yield (f"sequence batching must not specify either {choices} or 'bool_false_true' for {kind} for {model}")
         data_type = control.DESCRIPTOR.fields_by_name["data_type"].enum_type
         if data_type.values_by_number[control.data_type].name not in _CORRELATION_TYPES:
             yield (
@@ -149,14 +142,9 @@ def _control(model: str, kind: str, control: Any) -> Iterator[str]:
             )
         return
     if not given:
-        yield (
-            f"sequence batching must specify either {choices} or 'bool_false_true' for {kind} for {model}"
-        )
+        yield (f"sequence batching must specify either {choices} or 'bool_false_true' for {kind} for {model}")
     if len(given) > 1:
-        yield (
-            f"sequence batching specifies more than one from {choices} and 'bool_false_true' for {kind}"
-            f" for {model}"
-        )
+        yield (f"sequence batching specifies more than one from {choices} and 'bool_false_true' for {kind} for {model}")
     if len(getattr(control, given[0])) != 2:
         yield f"sequence batching control '{given[0]}' must have exactly 2 entries for {kind} for {model}"
 
@@ -186,15 +174,11 @@ def _tensor(config: Any, kind: str, tensor: Any) -> Iterator[str]:
         yield f"{title} must specify 'dims' for {name}"
     if config.max_batch_size == 0 and tensor.HasField("reshape") and not tensor.reshape.shape:
         yield (
-            f"{title} cannot have empty reshape for non-batching model as scalar tensors are not supported"
-            f" for {name}"
+            f"{title} cannot have empty reshape for non-batching model as scalar tensors are not supported for {name}"
         )
     for dim in tensor.dims:
         if dim < 1 and dim != -1:
-            yield (
-                f"{title} dimension must be integer >= 1, or -1 to indicate a variable-size dimension for"
-                f" {name}"
-            )
+            yield (f"{title} dimension must be integer >= 1, or -1 to indicate a variable-size dimension for {name}")
     if tensor.HasField("reshape"):
         yield from _reshape(name, title, tensor)
     if kind == "input" and tensor.format != tensor.FORMAT_NONE and len(tensor.dims) != 3:

@@ -86,9 +86,7 @@ def writer(stream: TextIO) -> Callable[[Record], None]:
         letter = "I" if record.level == "VERBOSE" else record.level[0]
         message = json.dumps(record.message, ensure_ascii=False)
         with lock:
-            stream.write(
-                f"{letter}{now:%m%d %H:%M:%S.%f} {os.getpid()} {record.file}:{record.line}] {message}\n"
-            )
+            stream.write(f"{letter}{now:%m%d %H:%M:%S.%f} {os.getpid()} {record.file}:{record.line}] {message}\n")
             stream.flush()
 
     return write

@@ -66,7 +66,7 @@ def parse(text: str, release: str) -> Any:
         raise ConfigRefused(f"failed to read text proto: {error}") from None
     unknown = _first_unknown_field(config, release)
     if unknown:
-        raise ConfigRefused(f'failed to read text proto: {unknown} (release {release})')
+        raise ConfigRefused(f"failed to read text proto: {unknown} (release {release})")
     return config
 
 
@@ -102,7 +102,7 @@ def complete(config: Any, folder: Path) -> None:
 def _complete_backend(config: Any, folder: Path) -> None:
     if not (config.backend or config.platform or config.default_model_filename):
         _backend_from_files(config, folder)
-    for backend, platforms, files, platform in _BACKENDS:
+    for backend, platforms, files, _ in _BACKENDS:
         if config.backend:
             break
         by_file = config.default_model_filename in files and (not config.platform or backend == "python")
@@ -129,9 +129,7 @@ def _complete_backend(config: Any, folder: Path) -> None:
         config.default_model_filename = config.default_model_filename or f"model.{config.backend}"
     expected = _PAIRS.get(config.backend)
     if expected and config.platform != expected:
-        raise ConfigRefused(
-            f"unexpected 'platform' and 'backend' pair, got:{config.platform}, {config.backend}"
-        )
+        raise ConfigRefused(f"unexpected 'platform' and 'backend' pair, got:{config.platform}, {config.backend}")
 
 
 def _backend_from_files(config: Any, folder: Path) -> None:

@@ -31,16 +31,13 @@ def read_config(folder: Path, release: str, auto_complete: bool = True) -> Any:
     try:
         text = path.read_bytes().decode("utf-8", "surrogateescape") if path.exists() else ""
         if not path.exists() and not auto_complete:
-            raise model_config.ConfigRefused(
-                f"failed to open text file for read {path}: No such file or directory"
-            )
+            raise model_config.ConfigRefused(f"failed to open text file for read {path}: No such file or directory")
         config = model_config.parse(text, release)
         model_config.complete(config, folder)
         refuse_at_poll(config, strict_config=not auto_complete)
         if config.name != name:
             raise model_config.ConfigRefused(
-                f"unexpected directory name '{name}' for model '{config.name}',"
-                " directory name must equal model name"
+                f"unexpected directory name '{name}' for model '{config.name}', directory name must equal model name"
             )
     except model_config.ConfigRefused as error:
         raise LoadFailed(name, "poll", str(error)) from None

@@ -60,7 +60,7 @@ class Statistics:
             self.execution_count += 1
             self.batches[tuple(rows)] += 1
             self.batch_sizes.setdefault(total, _Duration()).add(compute_ns)
-            for count, waited in zip(rows, queue_ns):
+            for count, waited in zip(rows, queue_ns, strict=True):
                 self.durations["queue"].add(waited)
                 self.durations["compute_input"].add(0)
                 self.durations["compute_infer"].add(compute_ns)

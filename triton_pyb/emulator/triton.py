@@ -423,5 +423,3 @@ def _one_of(name: str, value: str, allowed: Sequence[str]) -> None:
             "EmulatedTriton",
             f"use one of the named values for {name}",
         )
-
-

@@ -6,6 +6,7 @@ Source: InferenceRequest::Normalize of Triton's core 24.10; every text was seen 
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
 from typing import Any
@@ -95,9 +96,7 @@ def _declared(name: str, declared: dict[str, Any], model: str) -> dict[str, Any]
     return tensor
 
 
-def _batch_size(
-    tensors: list[WireTensor], declared: dict[str, Any], config: dict[str, Any], prefix: str
-) -> int:
+def _batch_size(tensors: list[WireTensor], declared: dict[str, Any], config: dict[str, Any], prefix: str) -> int:
     if config["max_batch_size"] == 0:
         return 0
     rows = 0
@@ -105,15 +104,13 @@ def _batch_size(
         _declared(tensor.name, declared, config["name"])
         if not tensor.shape:
             raise RequestRefused(
-                f"{prefix}input '{tensor.name}' has no shape but model requires batch dimension for"
-                f" '{config['name']}'"
+                f"{prefix}input '{tensor.name}' has no shape but model requires batch dimension for '{config['name']}'"
             )
         if rows == 0:
             rows = tensor.shape[0]
         elif tensor.shape[0] != rows:
             raise RequestRefused(
-                f"{prefix}input '{tensor.name}' batch size does not match other inputs for"
-                f" '{config['name']}'"
+                f"{prefix}input '{tensor.name}' batch size does not match other inputs for '{config['name']}'"
             )
     return rows
 
@@ -127,14 +124,18 @@ def _check_tensor(tensor: WireTensor, declared: dict[str, Any], config: dict[str
             f" expects '{expected}'"
         )
     batching = config["max_batch_size"] > 0
-    dims, shape = declared["dims"], tensor.shape[1:] if batching else tensor.shape
-    if len(dims) == len(shape) and all(dim in (-1, got) for dim, got in zip(dims, shape)):
+    full = [-1, *declared["dims"]] if batching else declared["dims"]
+    if fits(full, tensor.shape):
         return
-    full = [-1, *dims] if batching else dims
     raise RequestRefused(
         f"{prefix}unexpected shape for input '{tensor.name}' for model '{model}'. Expected {listed(full)}, got"
         f" {listed(tensor.shape)}. {_BATCH_NOTE if batching else ''}"
     )
+
+
+def fits(dims: Sequence[int], shape: Sequence[int]) -> bool:
+    """Whether a shape is one that these dims allow."""
+    return len(dims) == len(shape) and all(dim in (-1, got) for dim, got in zip(dims, shape, strict=True))
 
 
 def listed(dims: Any) -> str:
@@ -166,7 +167,7 @@ def _reshaped(tensor: WireTensor, declared: dict[str, Any], batching: bool) -> W
     if "reshape" not in declared:
         return tensor
     shape = tensor.shape[1:] if batching else tensor.shape
-    free = [got for dim, got in zip(declared["dims"], shape) if dim == -1]
+    free = [got for dim, got in zip(declared["dims"], shape, strict=True) if dim == -1]
     new = [free.pop(0) if dim == -1 else dim for dim in declared["reshape"]["shape"]]
     full = (*tensor.shape[:1], *new) if batching else tuple(new)
     return replace(tensor, shape=full, array=tensor.array.reshape(full))

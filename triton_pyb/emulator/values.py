@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from triton_pyb.emulator.validation import fits
 from triton_pyb.runtime.dtypes import NUMPY_DTYPES, wire_name
 from triton_pyb.runtime.errors import TritonPybError
 
@@ -46,9 +47,7 @@ def to_arrays(model_config: dict[str, Any], inputs: dict[str, Any]) -> dict[str,
 
 def _as_sent(array: NDArray[Any]) -> NDArray[Any]:
     if array.dtype.kind == "U":  # numpy's own text arrays have no wire form: they go as UTF-8
-        return np.array([item.encode() for item in array.ravel().tolist()] + [None], object)[:-1].reshape(
-            array.shape
-        )
+        return np.array([item.encode() for item in array.ravel().tolist()] + [None], object)[:-1].reshape(array.shape)
     return array
 
 
@@ -107,9 +106,7 @@ def _as_bytes(value: Any, where: str) -> NDArray[Any]:
     shape = _shape_of(value)
     items = list(_leaves(value))
     if len(items) != int(np.prod(shape)):
-        raise ValueRefused(
-            "TPB551", "the rows differ in length", where, "send rows of one shape, or one request each"
-        )
+        raise ValueRefused("TPB551", "the rows differ in length", where, "send rows of one shape, or one request each")
     array = np.empty(len(items), object)
     for index, item in enumerate(items):
         if isinstance(item, str):
@@ -143,7 +140,7 @@ def _leaves(value: Any) -> Iterator[Any]:
 def _with_shape(array: NDArray[Any], dims: list[int], batching: bool, where: str) -> NDArray[Any]:
     full = [-1, *dims] if batching else dims
     for shape in _candidate_shapes(array.shape, full):
-        if len(shape) == len(full) and all(dim in (-1, got) for dim, got in zip(full, shape)):
+        if fits(full, shape):
             return array.reshape(shape)
     raise ValueRefused(
         "TPB554",
