@@ -70,7 +70,11 @@ pipeline = Pipeline(
     [
         preprocessing,
         Step(
-            OnnxModel("detection", "package:rapidocr/models/PP-OCRv6_det_small.onnx"),
+            OnnxModel(
+                "detection",
+                "package:rapidocr/models/PP-OCRv6_det_small.onnx",
+                outputs={"fetch_name_0": Tensor("FP32", (1, -1, -1))},  # the file leaves even the 1 open
+            ),
             input_map={"x": "pixels"},
             output_map={"fetch_name_0": "probability"},
         ),
