@@ -201,9 +201,7 @@ def test_by_hand_every_line_is_found(by_hand: list[dict[str, Any]]) -> None:
 
 
 @pytest.mark.parametrize("count", [1, 2, 7])
-def test_pictures_of_different_sizes_in_one_request(
-    triton: Any, by_hand: list[dict[str, Any]], count: int
-) -> None:
+def test_pictures_of_different_sizes_in_one_request(triton: Any, by_hand: list[dict[str, Any]], count: int) -> None:
     first = {1: 4, 2: 2, 7: 1}[count]
     chosen = slice(first, first + count)
     result = triton.infer("text_detection", {"image": BYTES[chosen]})["result"]
@@ -212,9 +210,7 @@ def test_pictures_of_different_sizes_in_one_request(
         assert differences(json.loads(text), expected) == [], path.name
 
 
-def test_a_broken_picture_is_refused_and_the_next_one_is_answered(
-    triton: Any, by_hand: list[dict[str, Any]]
-) -> None:
+def test_a_broken_picture_is_refused_and_the_next_one_is_answered(triton: Any, by_hand: list[dict[str, Any]]) -> None:
     with pytest.raises(InferenceFailed, match="begins like"):
         triton.infer("text_detection", {"image": BYTES[4][:20_000]})
     answer = triton.infer("text_detection", {"image": BYTES[4]})
