@@ -16,7 +16,7 @@ from triton_pyb.emulator.errors import InferenceFailed, LoadFailed
 from triton_pyb.emulator.host import ModelHost
 from triton_pyb.emulator.loaded_model import LoadedModel, Machine
 from triton_pyb.emulator.log import ServerLog
-from triton_pyb.emulator.stub.metrics import MetricsRegistry
+from triton_pyb.emulator.stub.registry import MetricsRegistry
 from triton_pyb.emulator.validation import RequestRefused
 
 _NOT_EXPLICIT = "explicit model load / unload is not allowed if polling is enabled"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import queue
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -19,6 +18,7 @@ from triton_pyb.emulator.log import Record
 from triton_pyb.emulator.meeting import Meeting
 from triton_pyb.emulator.messages import WireRequest, WireResponse
 from triton_pyb.emulator.model_store import ModelStore, refusal
+from triton_pyb.emulator.targets import EmulatorMisused, resolve
 from triton_pyb.emulator.validation import RequestRefused
 from triton_pyb.emulator.values import to_arrays
 from triton_pyb.runtime.errors import SeveralErrors, TritonPybError, did_you_mean
@@ -26,17 +26,13 @@ from triton_pyb.runtime.errors import SeveralErrors, TritonPybError, did_you_mea
 Arrays = dict[str, NDArray[Any]]
 
 
-class EmulatorMisused(TritonPybError):
-    """The emulator was asked for something that makes no sense."""
-
-
 class EmulatedTriton:
     """A verified fake of Triton for tests: ``with EmulatedTriton("repository") as triton: ...``.
 
     Parameters
     ----------
-    repository : path or sequence of paths
-        A model repository, or one model's folder.
+    target : path, sequence of paths, decorated function or Pipeline
+        A model repository, one model's folder, or something that is built into a temporary repository first.
     mode : {"strict", "faithful"}
         ``"faithful"`` does exactly what the server does; ``"strict"`` also fails what a server passes on to
         the client: a wrong dtype, shape or row count, a missing output.
@@ -48,7 +44,7 @@ class EmulatedTriton:
     python : str
         Interpreter of the models' processes, default this one.
     inline : bool
-        Run the models in this process, where ``breakpoint()`` works.
+        Run the models in this process, where ``breakpoint()`` works; default for decorated functions only.
     gpus : int
         GPUs of the emulated machine; with 0 an instance group of ``KIND_GPU`` does not load.
     auto_complete : bool
@@ -66,40 +62,38 @@ class EmulatedTriton:
 
     def __init__(
         self,
-        repository: str | Path | Sequence[str | Path],
+        target: Any,
         *,
         mode: str = "strict",
         strict_off: Iterable[str] = (),
         release: str = "24.10",
         python: str | None = None,
-        inline: bool = False,
+        inline: bool | None = None,
         gpus: int = 0,
         auto_complete: bool = True,
         model_control_mode: str = "none",
         load_models: Sequence[str] = (),
         exit_on_error: bool = True,
         environment: Mapping[str, str] | None = None,
-        factories: Mapping[str, Callable[[], object]] | None = None,
     ) -> None:
         _one_of("mode", mode, ("strict", "faithful"))
         _one_of("model_control_mode", model_control_mode, ("none", "explicit"))
         for check in strict_off:
             _one_of("strict_off", check, sorted(CHECKS))
-        paths = [repository] if isinstance(repository, (str, Path)) else list(repository)
-        roots, only = _roots([Path(path) for path in paths])
+        self._served = resolve(target, inline)
         machine = Machine(
             release=release,
             mode=mode,
             strict_off=frozenset(strict_off),
             gpus=gpus,
             python=python,
-            inline=inline,
+            inline=bool(inline) and not self._served.factories,
             auto_complete=auto_complete,
             environment=dict(environment or {}),
-            factories=dict(factories or {}),
+            factories=self._served.factories,
         )
-        self._store = ModelStore(roots, machine, model_control_mode)
-        self._wanted = list(load_models) if model_control_mode == "explicit" else only
+        self._store = ModelStore(self._served.repositories, machine, model_control_mode)
+        self._wanted = list(load_models) if model_control_mode == "explicit" else self._served.only
         self._explicit = model_control_mode == "explicit"
         self._exit_on_error = exit_on_error
 
@@ -135,6 +129,13 @@ class EmulatedTriton:
     def stop(self) -> None:
         """Answer what is queued, finalize every model, end the processes; safe to call twice."""
         self._store.stop()
+        if self._served.temporary is not None:
+            self._served.temporary.cleanup()
+
+    @property
+    def entry(self) -> str:
+        """The model a client calls, when the target names one; else an empty string."""
+        return self._served.entry
 
     # -- requests
 
@@ -389,30 +390,6 @@ def _pass_on(done: Future[Any], answer: Future[Any], convert: Callable[[Any], An
         answer.set_result(convert(done.result()))
     except Exception as error:
         answer.set_exception(error)
-
-
-def _roots(paths: list[Path]) -> tuple[list[Path], list[str]]:
-    """The repositories, and the one model to load when a model's own folder was given."""
-    only = []
-    roots = []
-    for path in paths:
-        path = path.resolve()
-        if not path.is_dir():
-            raise EmulatorMisused(
-                "TPB561", f"'{path}' is no folder", "EmulatedTriton", "pass a model repository or a model's folder"
-            )
-        if _is_model_folder(path):
-            only.append(path.name)
-            path = path.parent
-        if path not in roots:
-            roots.append(path)
-    return roots, only
-
-
-def _is_model_folder(path: Path) -> bool:
-    if (path / "config.pbtxt").is_file():
-        return True
-    return any(entry.name.isdigit() and entry.is_dir() and any(entry.glob("model.*")) for entry in path.iterdir())
 
 
 def _one_of(name: str, value: str, allowed: Sequence[str]) -> None:
