@@ -62,10 +62,10 @@ def table_of(emulated: dict[str, Any], served: dict[str, Any]) -> Table:
     table.add_column("score, emulator", justify="right")
     table.add_column("score, real Triton", justify="right")
     for number in range(max(len(emulated["boxes"]), len(served["boxes"]))):
-        sides = [side["boxes"][number : number + 1] for side in (emulated, served)]
-        (box, *_) = [*sides[0], *sides[1]]
-        corners = [f"{x:.0f}, {y:.0f}" for x, y in (box["points"][0], box["points"][2])]
-        scores = [f"{side[0]['score']:.3f}" if side else "" for side in sides]
+        boxes = [side["boxes"][number] if number < len(side["boxes"]) else None for side in (emulated, served)]
+        points = next(box for box in boxes if box)["points"]
+        corners = [f"{x:.0f}, {y:.0f}" for x, y in (points[0], points[2])]
+        scores = [f"{box['score']:.3f}" if box else "" for box in boxes]
         table.add_row(str(number + 1), *corners, *scores)
     return table
 
