@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 from triton_pyb.emulator import loaded_model, model_config, repository
 from triton_pyb.emulator.ensemble import EnsembleScheduler
 from triton_pyb.emulator.ensemble_rules import complete_decoupled, refuse_dependencies
-from triton_pyb.emulator.errors import InferenceFailed, LoadFailed
+from triton_pyb.emulator.errors import LoadFailed
 from triton_pyb.emulator.host import ModelHost
 from triton_pyb.emulator.loaded_model import LoadedModel, Machine
 from triton_pyb.emulator.log import ServerLog
@@ -249,12 +248,3 @@ class ModelStore:
         words = {"poll": f"Poll failed for model directory '{failure.model}': {failure.reason}"}
         self.log.server("ERROR", words.get(failure.stage, failure.message.strip()))
         return failure
-
-
-def refusal(name: str, version: int, known: Iterable[str]) -> InferenceFailed:
-    """What a client gets that asks for a model which is not there."""
-    which = f"'{name}'" if version == -1 or name not in known else f"'{name}' version {version}"
-    return InferenceFailed(f"Request for unknown model: {which} is not found", "NOT_FOUND")
-
-
-Find = Callable[[str, int], LoadedModel]

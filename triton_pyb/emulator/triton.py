@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import queue
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
 from numpy.typing import NDArray
 
-from triton_pyb.emulator import tensors
-from triton_pyb.emulator.contract import CHECKS, BrokenRule
-from triton_pyb.emulator.errors import ContractBroken, InferenceFailed, LoadFailed, NeverAnswered
+from triton_pyb.emulator import inference, tensors
+from triton_pyb.emulator.contract import CHECKS
+from triton_pyb.emulator.errors import InferenceFailed, LoadFailed
 from triton_pyb.emulator.loaded_model import LoadedModel, Machine
 from triton_pyb.emulator.log import Record
 from triton_pyb.emulator.meeting import Meeting
 from triton_pyb.emulator.messages import WireRequest, WireResponse
-from triton_pyb.emulator.model_store import ModelStore, refusal
+from triton_pyb.emulator.model_store import ModelStore
 from triton_pyb.emulator.targets import EmulatorMisused, resolve
-from triton_pyb.emulator.validation import RequestRefused
 from triton_pyb.emulator.values import to_arrays
-from triton_pyb.runtime.errors import SeveralErrors, TritonPybError, did_you_mean
+from triton_pyb.runtime.errors import SeveralErrors, did_you_mean
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -174,31 +173,36 @@ class EmulatedTriton:
             With the server's own words. `ContractBroken` for what only strict mode refuses, `NeverAnswered`
             where a real client would wait for ever.
         """
-        target = self._model(model, version)
-        request = self._request(
-            target, inputs, outputs, request_id, parameters, correlation_id, sequence_start, sequence_end
+        options = _Options(
+            outputs,
+            request_id,
+            parameters,
+            correlation_id,
+            sequence_start,
+            sequence_end,
+            priority,
+            timeout_us,
         )
-        request.priority, request.timeout_us = priority, timeout_us
-        return self._arrays(self._submit(target, request).result())
+        target = self._model(model, version)
+        return _arrays(inference.submit(target, options.request(target, inputs)).result(), model)
 
-    def async_infer(self, model: str, inputs: Mapping[str, Any], **keywords: Any) -> Future[Arrays]:
-        """`infer` without waiting: the future has its result or its exception."""
+    def async_infer(self, model: str, inputs: Mapping[str, Any], **options: Any) -> Future[Arrays]:
+        """`infer` without waiting, with the same options: the future has its result or its exception."""
         answer: Future[Arrays] = Future()
         try:
-            target = self._model(model, keywords.pop("version", ""))
-            request = self._keyword_request(target, inputs, keywords)
+            target = self._model(model, options.pop("version", ""))
+            inner = inference.submit(target, _Options(**options).request(target, inputs))
         except InferenceFailed as error:
             answer.set_exception(error)
             return answer
-        inner = self._submit(target, request)
-        inner.add_done_callback(lambda done: _pass_on(done, answer, self._arrays))
+        inner.add_done_callback(lambda done: _pass_on(done, answer, model))
         return answer
 
-    def infer_many(self, model: str, inputs: Sequence[Mapping[str, Any]], **keywords: Any) -> list[Any]:
+    def infer_many(self, model: str, inputs: Sequence[Mapping[str, Any]], **options: Any) -> list[Any]:
         """Several requests that arrive at the same instant, so that they meet in a batch.
 
         What the configuration says about joining still holds: without ``dynamic_batching`` every request is
-        executed alone. The meeting goes on through the steps of an ensemble.
+        executed alone. The meeting goes on through the steps of an ensemble. Options as in `infer`.
 
         Returns
         -------
@@ -206,109 +210,32 @@ class EmulatedTriton:
             Per request, in order: a dict of arrays, or the `InferenceFailed` it got.
         """
         meeting = Meeting()
-        target = self._model(model, keywords.pop("version", ""))
+        target = self._model(model, options.pop("version", ""))
         answers: list[Future[list[WireResponse]] | InferenceFailed] = []
         for values in inputs:
             try:
-                answers.append(self._submit(target, self._keyword_request(target, values, keywords), meeting))
+                request = _Options(**options).request(target, values)
+                answers.append(inference.submit(target, request, meeting))
             except InferenceFailed as error:
                 answers.append(error)
         meeting.leave()
-        results: list[Any] = []
-        for answer in answers:
-            try:
-                results.append(answer if isinstance(answer, InferenceFailed) else self._arrays(answer.result()))
-            except InferenceFailed as error:
-                results.append(error)
-        return results
+        return [_result(answer, model) for answer in answers]
 
-    def stream_infer(self, model: str, inputs: Mapping[str, Any], **keywords: Any) -> Iterator[Arrays]:
-        """The responses of one request as they come, for decoupled models too.
+    def stream_infer(self, model: str, inputs: Mapping[str, Any], **options: Any) -> Iterator[Arrays]:
+        """The responses of one request as they come, for decoupled models too; options as in `infer`.
 
         Raises
         ------
         InferenceFailed
-            In place of the response that is an error.
+            In place of the response that is an error; the iteration ends there.
         """
-        target = self._model(model, keywords.pop("version", ""))
-        responses: queue.SimpleQueue[WireResponse] = queue.SimpleQueue()
-        try:
-            target.submit(self._keyword_request(target, inputs, keywords), responses.put)
-        except RequestRefused as error:
-            raise InferenceFailed(error.message, error.code, f"model '{model}'") from None
-        final = False
-        while not final:
-            response = responses.get()
-            final = response.final
-            _raise_for(response, model)
+        target = self._model(model, options.pop("version", ""))
+        for response in inference.stream(target, _Options(**options).request(target, inputs)):
+            failure = inference.failure_of(response, model)
+            if failure is not None:
+                raise failure
             if response.outputs:
                 yield tensors.arrays_of(response.outputs)
-
-    def _keyword_request(self, model: LoadedModel, inputs: Mapping[str, Any], keywords: dict[str, Any]) -> WireRequest:
-        request = self._request(
-            model,
-            inputs,
-            keywords.get("outputs"),
-            keywords.get("request_id", ""),
-            keywords.get("parameters"),
-            keywords.get("correlation_id", 0),
-            keywords.get("sequence_start", False),
-            keywords.get("sequence_end", False),
-        )
-        request.priority, request.timeout_us = keywords.get("priority", 0), keywords.get("timeout_us", 0)
-        return request
-
-    def _request(
-        self,
-        model: LoadedModel,
-        inputs: Mapping[str, Any],
-        outputs: Sequence[str] | None,
-        request_id: str,
-        parameters: Mapping[str, Any] | None,
-        correlation_id: int | str,
-        sequence_start: bool,
-        sequence_end: bool,
-    ) -> WireRequest:
-        arrays = to_arrays(model.config, dict(inputs))
-        return WireRequest(
-            [tensors.tensor_of(name, array) for name, array in arrays.items()],
-            list(outputs or ()),
-            request_id=request_id,
-            correlation_id=correlation_id,
-            flags=int(sequence_start) | int(sequence_end) << 1,
-            parameters=dict(parameters or {}),
-            model_name=model.name,
-            model_version=model.version,
-        )
-
-    def _submit(
-        self, model: LoadedModel, request: WireRequest, meeting: Meeting | None = None
-    ) -> Future[list[WireResponse]]:
-        answer: Future[list[WireResponse]] = Future()
-        if model.decoupled:
-            raise InferenceFailed(
-                "ModelInfer RPC doesn't support models with decoupled transaction policy",
-                "UNSUPPORTED",
-                f"model '{model.name}'",
-                "use stream_infer",
-            )
-        responses: list[WireResponse] = []
-
-        def deliver(response: WireResponse) -> None:
-            responses.append(response)
-            if response.final:
-                answer.set_result(responses)
-
-        try:
-            model.submit(request, deliver, meeting)
-        except RequestRefused as error:
-            raise InferenceFailed(error.message, error.code, f"model '{model.name}'") from None
-        return answer
-
-    def _arrays(self, responses: list[WireResponse]) -> Arrays:
-        for response in responses:
-            _raise_for(response, "")
-        return tensors.arrays_of(responses[0].outputs)
 
     # -- models
 
@@ -368,28 +295,57 @@ class EmulatedTriton:
         return list(self._store.log.outputs)
 
     def _model(self, name: str, version: str = "") -> LoadedModel:
-        number = int(version or -1)
-        model = self._store.find(name, number)
-        if model is None:
-            raise refusal(name, number, self.model_names())
-        return model
+        return inference.find_model(self._store, name, int(version or -1))
 
 
-def _raise_for(response: WireResponse, model: str) -> None:
-    if response.fault is not None:
-        finding = TritonPybError(*response.fault)
-        if isinstance(response.fault, BrokenRule):
-            raise ContractBroken(response.fault.rule, finding)
-        raise NeverAnswered(finding)
-    if response.error is not None:
-        raise InferenceFailed(response.error.message, response.error.code, f"model '{model}'" if model else "")
+@dataclass(frozen=True)
+class _Options:
+    """What a request says besides its model and inputs."""
+
+    outputs: Sequence[str] | None = None
+    request_id: str = ""
+    parameters: Mapping[str, Any] | None = None
+    correlation_id: int | str = 0
+    sequence_start: bool = False
+    sequence_end: bool = False
+    priority: int = 0
+    timeout_us: int = 0
+
+    def request(self, model: LoadedModel, inputs: Mapping[str, Any]) -> WireRequest:
+        arrays = to_arrays(model.config, dict(inputs))
+        return WireRequest(
+            [tensors.tensor_of(name, array) for name, array in arrays.items()],
+            list(self.outputs or ()),
+            request_id=self.request_id,
+            correlation_id=self.correlation_id,
+            flags=int(self.sequence_start) | int(self.sequence_end) << 1,
+            timeout_us=self.timeout_us,
+            priority=self.priority,
+            parameters=dict(self.parameters or {}),
+            model_name=model.name,
+            model_version=model.version,
+        )
 
 
-def _pass_on(done: Future[Any], answer: Future[Any], convert: Callable[[Any], Any]) -> None:
+def _arrays(responses: list[WireResponse], model: str) -> Arrays:
+    return tensors.arrays_of(inference.one_response(responses, model).outputs)
+
+
+def _result(answer: Future[list[WireResponse]] | InferenceFailed, model: str) -> Arrays | InferenceFailed:
+    if isinstance(answer, InferenceFailed):
+        return answer
     try:
-        answer.set_result(convert(done.result()))
-    except Exception as error:
-        answer.set_exception(error)
+        return _arrays(answer.result(), model)
+    except InferenceFailed as error:
+        return error
+
+
+def _pass_on(done: Future[list[WireResponse]], answer: Future[Arrays], model: str) -> None:
+    result = _result(done, model)
+    if isinstance(result, InferenceFailed):
+        answer.set_exception(result)
+    else:
+        answer.set_result(result)
 
 
 def _one_of(name: str, value: str, allowed: Sequence[str]) -> None:

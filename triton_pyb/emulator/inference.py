@@ -1,0 +1,120 @@
+"""Requests on the wire to a server's models, and what comes back."""
+
+from __future__ import annotations
+
+import queue
+from collections.abc import Iterator
+from concurrent.futures import Future
+
+from triton_pyb.emulator.contract import BrokenRule
+from triton_pyb.emulator.errors import ContractBroken, InferenceFailed, NeverAnswered
+from triton_pyb.emulator.loaded_model import LoadedModel
+from triton_pyb.emulator.meeting import Meeting
+from triton_pyb.emulator.messages import WireRequest, WireResponse
+from triton_pyb.emulator.model_store import ModelStore
+from triton_pyb.emulator.pending import Deliver
+from triton_pyb.emulator.validation import RequestRefused
+from triton_pyb.runtime.errors import TritonPybError
+
+#: What a decoupled model answers to a request for one response, by protocol.
+DECOUPLED = {
+    "http": "HTTP end point doesn't support models with decoupled transaction policy",
+    "grpc": "ModelInfer RPC doesn't support models with decoupled transaction policy",
+}
+
+
+def find_model(store: ModelStore, name: str, version: int = -1) -> LoadedModel:
+    """The loaded model.
+
+    Raises
+    ------
+    InferenceFailed
+        NOT_FOUND, as every protocol words it.
+    """
+    model = store.find(name, version)
+    if model is not None:
+        return model
+    loaded = name in store.entries and store.entries[name].loaded
+    which = f"'{name}' version {version}" if version != -1 and loaded else f"'{name}'"
+    raise InferenceFailed(f"Request for unknown model: {which} is not found", "NOT_FOUND", f"model '{name}'")
+
+
+def submit(
+    model: LoadedModel, request: WireRequest, meeting: Meeting | None = None, protocol: str = "grpc"
+) -> Future[list[WireResponse]]:
+    """Send a request that wants one response; the future holds what came, the final one last.
+
+    Raises
+    ------
+    InferenceFailed
+        When the request is refused before it is queued.
+    """
+    if model.decoupled:
+        raise InferenceFailed(
+            DECOUPLED[protocol], "UNSUPPORTED", f"model '{model.name}'", "use a stream (stream_infer)"
+        )
+    answer: Future[list[WireResponse]] = Future()
+    responses: list[WireResponse] = []
+
+    def deliver(response: WireResponse) -> None:
+        responses.append(response)
+        if response.final:
+            answer.set_result(responses)
+
+    _refusable(model, request, deliver, meeting)
+    return answer
+
+
+def stream(model: LoadedModel, request: WireRequest) -> Iterator[WireResponse]:
+    """Send a request and yield each response as it comes, errors as responses; the last has `final` set.
+
+    Raises
+    ------
+    InferenceFailed
+        When the request is refused before it is queued.
+    """
+    responses: queue.SimpleQueue[WireResponse] = queue.SimpleQueue()
+    _refusable(model, request, responses.put, None)
+    return _until_final(responses)
+
+
+def _until_final(responses: queue.SimpleQueue[WireResponse]) -> Iterator[WireResponse]:
+    final = False
+    while not final:
+        response = responses.get()
+        final = response.final
+        yield response
+
+
+def _refusable(model: LoadedModel, request: WireRequest, deliver: Deliver, meeting: Meeting | None) -> None:
+    try:
+        model.submit(request, deliver, meeting)
+    except RequestRefused as error:
+        raise InferenceFailed(error.message, error.code, f"model '{model.name}'") from None
+
+
+def one_response(responses: list[WireResponse], model: str) -> WireResponse:
+    """The response that answers a request for one.
+
+    Raises
+    ------
+    InferenceFailed
+        What `failure_of` finds.
+    """
+    for response in responses:
+        failure = failure_of(response, model)
+        if failure is not None:
+            raise failure
+    return responses[0]
+
+
+def failure_of(response: WireResponse, model: str) -> InferenceFailed | None:
+    """The exception that a response stands for, or None."""
+    if response.fault is not None:
+        finding = TritonPybError(*response.fault)
+        if isinstance(response.fault, BrokenRule):
+            return ContractBroken(response.fault.rule, finding)
+        return NeverAnswered(finding)
+    if response.error is not None:
+        return InferenceFailed(response.error.message, response.error.code, f"model '{model}'")
+    return None
