@@ -136,8 +136,7 @@ def received(request: Any, declaration: dict[str, Any]) -> Any | None:
     expected = pb_utils.triton_string_to_numpy(declaration["data_type"])
     if array.dtype != np.dtype(expected):
         raise ValueError(
-            f"input '{declaration['name']}' has dtype {array.dtype}; "
-            f"the configuration says {declaration['data_type']}"
+            f"input '{declaration['name']}' has dtype {array.dtype}; the configuration says {declaration['data_type']}"
         )
     if array.dtype == np.object_:
         texts = [item.decode("utf-8") if isinstance(item, bytes) else item for item in array.ravel()]
@@ -261,9 +260,7 @@ def check_end(
     shape, dims = shape_of(end), dims_of(declaration)
     if not shape:  # a scalar is configured as [1]
         if batched or any(dim != 1 for dim in dims):
-            raise load_error(
-                model, f"{label} is a scalar: it needs max_batch_size 0 and dims [1], got {dims}"
-            )
+            raise load_error(model, f"{label} is a scalar: it needs max_batch_size 0 and dims [1], got {dims}")
         return
     if batched and shape[0] != -1:
         raise load_error(
@@ -278,6 +275,4 @@ def check_end(
     )
     if not fits:
         batch = " (with the batch dimension in front)" if batched else ""
-        raise load_error(
-            model, f"{label} has shape {shape} in the model file; the configuration says {full}{batch}"
-        )
+        raise load_error(model, f"{label} has shape {shape} in the model file; the configuration says {full}{batch}")

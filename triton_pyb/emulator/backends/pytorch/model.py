@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -119,9 +120,7 @@ class TritonPythonModel:
         values = list(returned) if several else [returned]
         position = self.positions[name]
         if position >= len(values):
-            raise ValueError(
-                f"output '{name}' is output {position} of the model, which returned {len(values)}"
-            )
+            raise ValueError(f"output '{name}' is output {position} of the model, which returned {len(values)}")
         return values[position]
 
     def _split(self, declaration: dict[str, Any], value: Any, rows: list[int]) -> list[Any]:
@@ -133,9 +132,7 @@ class TritonPythonModel:
         if not isinstance(value, torch.Tensor):
             raise ValueError(f"output '{name}': the model returned {type(value)}, not a tensor")
         if value.dtype != TORCH_DTYPES[data_type]:
-            raise ValueError(
-                f"output '{name}' is {data_type} in the configuration; the model returned {value.dtype}"
-            )
+            raise ValueError(f"output '{name}' is {data_type} in the configuration; the model returned {value.dtype}")
         if value.dim() == 0:
             raise ValueError(f"output '{name}' is a scalar, which the pytorch backend does not support")
         array = value.contiguous().numpy()
@@ -200,7 +197,9 @@ def load_module(model: str, path: str) -> Any:
     if not os.path.isfile(path):
         raise load_error(model, f"there is no file {path}")
     try:
-        module = torch.jit.load(path, map_location="cpu")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # of TorchScript, which the real backend loads too
+            module = torch.jit.load(path, map_location="cpu")
     except Exception as error:
         raise load_error(model, f"torch.jit.load cannot read {path}: {error}") from error
     return module.eval()
