@@ -11,11 +11,13 @@ from typing import Any
 
 import click
 
+from triton_pyb import __version__
 from triton_pyb.cli.errors import UsageError
 from triton_pyb.runtime.errors import TritonPybError
 
 #: Verb -> module.  The order is that of ``--help``.
 COMMANDS = {
+    "build": "triton_pyb.cli.build",
     "run": "triton_pyb.cli.run",
     "serve": "triton_pyb.cli.serve",
 }
@@ -42,6 +44,6 @@ class _Verbs(click.Group):
 
 
 @click.group(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="triton_pyb", prog_name="triton-pyb")
+@click.version_option(__version__, prog_name="triton-pyb")
 def main() -> None:
     """Write, test, check and package models for Triton's Python backend."""

@@ -11,6 +11,7 @@ from triton_pyb.runtime.steps import mark_of
 
 from .folders import ModelFolder, core_folder, ensemble_folder, step_folder
 from .graph import Graph, resolve
+from .ownership import check_ownership
 from .publish import publish
 from .target import BuildError, load_target
 
@@ -33,6 +34,8 @@ class Built(NamedTuple):
         Packages that must be installed where Triton runs, besides numpy.
     notes : tuple of str
         What the author should know.
+    graph : Graph or None
+        The pipeline's; None for a step built alone.
     """
 
     repository: Path
@@ -40,15 +43,18 @@ class Built(NamedTuple):
     models: tuple[str, ...]
     third_party: tuple[str, ...]
     notes: tuple[str, ...]
+    graph: Graph | None = None
 
 
-def build(target: Any, repository: str | os.PathLike[str]) -> Built:
+def build(target: Any, repository: str | os.PathLike[str], *, overwrite: bool = False) -> Built:
     """Write the model folders of `target` into `repository`.
 
     Parameters
     ----------
     target : str, Pipeline or marked function
         ``"app.py:pipeline"``, or the object itself.
+    overwrite : bool
+        Also replace model folders that something else made, and edits made by hand.
 
     Raises
     ------
@@ -56,23 +62,30 @@ def build(target: Any, repository: str | os.PathLike[str]) -> Built:
         When anything is wrong with the declaration, a model file or the repository; then nothing was written.
     """
     thing = load_target(target) if isinstance(target, str) else target
+    graph: Graph | None = None
     if isinstance(thing, Pipeline):
         graph = resolve(thing)
-        folders = [*_node_folders(graph), ensemble_folder(graph)]
+        folders = [
+            folder._replace(source=folder.source._replace(pipeline=thing.name))
+            for folder in [*_node_folders(graph), ensemble_folder(graph)]
+        ]
         max_batch_size = thing.max_batch_size
     else:
         folders = [_single_folder(thing)]
         mark = mark_of(thing)
         said = mark.max_batch_size if mark is not None else None
         max_batch_size = DEFAULT_MAX_BATCH_SIZE if said is None else said
+    folders = [folder.with_manifest() for folder in folders]
+    if not overwrite:
+        for folder in folders:
+            check_ownership(folder, Path(repository) / folder.name)
     publish(folders, Path(repository))
     third_party = sorted({name for folder in folders for name in folder.third_party} - {"numpy"})
     notes: tuple[str, ...] = ()
     if max_batch_size == 0:
         notes = ("max_batch_size is 0: the server never joins requests; set max_batch_size=8 to let it",)
-    return Built(
-        Path(repository), folders[-1].name, tuple(folder.name for folder in folders), tuple(third_party), notes
-    )
+    names = tuple(folder.name for folder in folders)
+    return Built(Path(repository), names[-1], names, tuple(third_party), notes, graph)
 
 
 def _node_folders(graph: Graph) -> list[ModelFolder]:

@@ -27,6 +27,8 @@ class ResolvedCore(NamedTuple):
         The model file, or the model folder of an ExistingModel.
     file_name : str
         What Triton expects it to be called inside the version folder; "" for a folder.
+    where : str
+        The declaration, with ``file:line``.
     """
 
     config: ModelConfig
@@ -34,6 +36,7 @@ class ResolvedCore(NamedTuple):
     outputs: tuple[TensorConfig, ...]
     source: Path
     file_name: str
+    where: str
 
 
 def resolve_core(core: CoreModel, max_batch_size: int, max_queue_delay_microseconds: int) -> ResolvedCore:
@@ -64,7 +67,7 @@ def resolve_core(core: CoreModel, max_batch_size: int, max_queue_delay_microseco
         max_queue_delay_microseconds=max_queue_delay_microseconds,
         **backend,
     )
-    return ResolvedCore(config, inputs, outputs, source, file_name)
+    return ResolvedCore(config, inputs, outputs, source, file_name, core.where)
 
 
 def locate(core: CoreModel) -> Path:
@@ -212,4 +215,4 @@ def _existing(core: CoreModel, folder: Path, max_batch_size: int) -> ResolvedCor
             core.where,
             f"set max_batch_size={config.max_batch_size} in the pipeline, or change the model's config.pbtxt",
         )
-    return ResolvedCore(config, tensors_of(config, "input"), tensors_of(config, "output"), folder, "")
+    return ResolvedCore(config, tensors_of(config, "input"), tensors_of(config, "output"), folder, "", core.where)

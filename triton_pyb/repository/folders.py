@@ -15,6 +15,8 @@ from triton_pyb.runtime.steps import StepMark
 from .closure import Closure, find_closure
 from .core_models import ResolvedCore
 from .graph import Graph
+from .manifest import MANIFEST_FILE, is_version, make_manifest
+from .source import Source, file_of, label
 
 Content = bytes | Path
 
@@ -32,21 +34,32 @@ class ModelFolder(NamedTuple):
     ----------
     files : dict of str to bytes or Path
         Path inside the model folder -> its bytes, or the file to copy.
+    source : Source
+        The declaration that it is built from.
+    version : str
+        The version folder that is written; of several in an existing model, the newest.
     empty : tuple of str
-        Folders that stand empty: an ensemble needs a version folder with nothing in it.
+        Folders that stand empty in an existing model.
     third_party : tuple of str
         Packages that must be installed where the model runs.
     """
 
     name: str
     files: dict[str, Content]
+    source: Source
+    version: str = "1"
     empty: tuple[str, ...] = ()
     third_party: tuple[str, ...] = ()
+
+    def with_manifest(self) -> ModelFolder:
+        """The same folder, and in its version folder what was built from what."""
+        manifest = make_manifest(self.name, self.source, self.files, requirements=self.third_party, release="")
+        return self._replace(files={**self.files, f"{self.version}/{MANIFEST_FILE}": manifest.to_json()})
 
     def write(self, folder: Path) -> None:
         """Write everything below `folder`, which does not exist yet."""
         for inside in self.empty:
-            (folder / inside).mkdir(parents=True)
+            (folder / inside).mkdir(parents=True, exist_ok=True)
         for inside, content in sorted(self.files.items()):
             path = folder / inside
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -79,26 +92,33 @@ def step_folder(
     }
     files.update({f"1/{inside}": path for inside, path in closure.files.items()})
     files.update({f"1/triton_pyb/{inside}": path for inside, path in _runtime_files().items()})
-    return ModelFolder(mark.name, files, third_party=closure.third_party)
+    source = Source(label(Path(mark.scope["__file__"])), closure.function.partition(":")[2])
+    return ModelFolder(mark.name, files, source, third_party=closure.third_party)
 
 
 def core_folder(core: ResolvedCore) -> ModelFolder:
     """The folder of a core model; an existing model's folder is taken as it is."""
+    source = Source(label(file_of(core.where)), core.where.partition(" ")[0])
     if core.file_name:
         return ModelFolder(
             core.config.name,
             {"config.pbtxt": _config_text(core.config, core.source.name), f"1/{core.file_name}": core.source},
+            source,
         )
-    paths = [path for path in sorted(core.source.rglob("*")) if not set(path.parts) & set(LITTER)]
-    files: dict[str, Content] = {path.relative_to(core.source).as_posix(): path for path in paths if path.is_file()}
-    empty = tuple(
-        path.relative_to(core.source).as_posix() for path in paths if path.is_dir() and not any(path.iterdir())
-    )
-    return ModelFolder(core.config.name or core.source.name, files, empty)
+    inside = {
+        path.relative_to(core.source).as_posix(): path
+        for path in sorted(core.source.rglob("*"))
+        if not set(path.relative_to(core.source).parts) & set(LITTER)
+    }
+    files: dict[str, Content] = {name: path for name, path in inside.items() if path.is_file()}
+    empty = tuple(name for name, path in inside.items() if path.is_dir() and not any(path.iterdir()))
+    versions = sorted((int(entry.name) for entry in core.source.iterdir() if is_version(entry.name)), reverse=True)
+    newest = str(versions[0]) if versions else "1"
+    return ModelFolder(core.config.name or core.source.name, files, source, newest, empty)
 
 
 def ensemble_folder(graph: Graph) -> ModelFolder:
-    """The folder of the ensemble: a configuration and an empty version folder, which Triton insists on."""
+    """The folder of the ensemble: a configuration, and a version folder because Triton insists on one."""
     config = ensemble_config(
         graph.pipeline.name,
         graph.inputs,
@@ -106,7 +126,8 @@ def ensemble_folder(graph: Graph) -> ModelFolder:
         [(node.name, node.input_map, node.output_map) for node in graph.nodes],
         max_batch_size=graph.pipeline.max_batch_size,
     )
-    return ModelFolder(graph.pipeline.name, {"config.pbtxt": _config_text(config, "the pipeline")}, empty=("1",))
+    source = Source(label(file_of(graph.pipeline.where)), graph.pipeline.where.partition(" ")[0])
+    return ModelFolder(graph.pipeline.name, {"config.pbtxt": _config_text(config, "the pipeline")}, source)
 
 
 def _runtime_files() -> dict[str, Path]:

@@ -1,0 +1,65 @@
+"""``triton-pyb build``: an application module to model folders."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from triton_pyb.cli.graph import draw
+from triton_pyb.repository.build import Built, build
+
+
+@click.command("build")
+@click.argument("target", metavar="APP[:PIPELINE]")
+@click.argument("repository", type=click.Path())
+@click.option("--overwrite", is_flag=True, help="Replace model folders that something else made.")
+@click.option("--json", "for_programs", is_flag=True, help="One JSON object instead of a drawing.")
+def command(target: str, repository: str, for_programs: bool, **options: Any) -> None:
+    """Write the model folders of APP[:PIPELINE] into REPOSITORY.
+
+    \b
+      triton-pyb build app.py:pipeline models
+      triton-pyb build package.module:step models --json
+
+    The name may be left out where the module has one pipeline, or one step.
+    """
+    built = build(target, repository, **options)
+    if for_programs:
+        click.echo(json.dumps(as_dict(built), ensure_ascii=False))
+    else:
+        show(built, target, Console(highlight=False))
+
+
+def as_dict(built: Built) -> dict[str, Any]:
+    """What ``--json`` prints."""
+    return {
+        "repository": str(built.repository),
+        "entry": built.entry,
+        "models": list(built.models),
+        "third_party": list(built.third_party),
+        "notes": list(built.notes),
+    }
+
+
+def show(built: Built, target: str, console: Console) -> None:
+    """The folders, the graph, what must be installed, and what the author should know."""
+    console.print(Text.assemble("built ", (target, "bold"), " into ", (str(built.repository), "bold")))
+    console.print()
+    if built.graph is not None:
+        console.print(Text(draw(built.graph)))
+        console.print()
+    table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
+    for name in built.models:
+        kind = "what a client calls" if name == built.entry else ""
+        table.add_row(str(built.repository / name), Text(kind, "dim"))
+    console.print(table)
+    console.print()
+    needs = ", ".join(["numpy", *built.third_party])
+    console.print(Text(f"needs where Triton runs: {needs}"), soft_wrap=True)
+    for note in built.notes:
+        console.print(Text(f"note: {note}", "yellow"), soft_wrap=True)
