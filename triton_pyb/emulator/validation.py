@@ -5,13 +5,15 @@ Source: InferenceRequest::Normalize of Triton's core 24.10; every text was seen 
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
 from typing import Any
 
-from triton_pyb.emulator.messages import WireRequest, WireTensor
+import numpy as np
+
+from triton_pyb.emulator import byte_tensors
+from triton_pyb.emulator.messages import DATATYPES, WireRequest, WireTensor
 from triton_pyb.emulator.unordered import unordered
 from triton_pyb.runtime.dtypes import wire_name
 
@@ -60,7 +62,9 @@ def normalized(request: WireRequest, config: dict[str, Any]) -> tuple[WireReques
     for key in order:
         _check_byte_size(by_name[key], rows, config, prefix)
     batching = config["max_batch_size"] > 0
-    inputs = [_reshaped(tensor, declared[tensor.name], batching) for tensor in request.inputs]
+    # The server fills a second map from the first one: the model sees the order of that.
+    seen = unordered(order)
+    inputs = [_reshaped(by_name[key], declared[key], batching) for key in seen]
     return replace(request, inputs=inputs, requested_outputs=outputs), rows
 
 
@@ -145,21 +149,33 @@ def listed(dims: Any) -> str:
 
 def _check_byte_size(tensor: WireTensor, rows: int, config: dict[str, Any], prefix: str) -> None:
     # A batch of zero rows counts as "no batch axis" here, and so never holds the bytes of one row.
-    if config["max_batch_size"] == 0 or rows:
-        return
-    expected = prod(tensor.shape[1:])
+    shape = tensor.shape[1:] if config["max_batch_size"] and not rows else tensor.shape
     if tensor.datatype == "BYTES":
-        if expected:
-            raise RequestRefused(
-                f"{prefix}expected {expected} string elements for inference input '{tensor.name}' for model"
-                f" '{config['name']}', got 0"
-            )
+        _check_elements(tensor, prod(shape), config["name"], prefix)
         return
-    size = expected * tensor.array.dtype.itemsize
-    if size:
+    expected = prod(shape) * np.dtype(DATATYPES[tensor.datatype]).itemsize
+    if expected != tensor.array.nbytes:
         raise RequestRefused(
             f"{prefix}input byte size mismatch for input '{tensor.name}' for model '{config['name']}'. Expected"
-            f" {size}, got 0"
+            f" {expected}, got {tensor.array.nbytes}"
+        )
+
+
+def _check_elements(tensor: WireTensor, expected: int, model: str, prefix: str) -> None:
+    where = f"for inference input '{tensor.name}'"
+    got = tensor.array.size
+    if tensor.array.dtype != object:  # bytes that make no tensor of this shape
+        elements, complaint = byte_tensors.elements_of(tensor.array.tobytes())
+        if elements is None and complaint.startswith("expecting 4 bytes"):
+            raise RequestRefused(f"{prefix}incomplete string length indicator {where} for model '{model}', {complaint}")
+        if elements is None:  # only the backend notices
+            raise RequestRefused(f"incomplete string data {where}, {complaint}")
+        got = len(elements)
+    if got < expected:
+        raise RequestRefused(f"{prefix}expected {expected} string elements {where} for model '{model}', got {got}")
+    if got > expected:
+        raise RequestRefused(
+            f"{prefix}unexpected number of string elements {got} {where} for model '{model}', expecting {expected}"
         )
 
 
@@ -183,8 +199,3 @@ def restored(tensor: WireTensor, declared: dict[str, Any], batching: bool) -> Wi
     if prod(full) != tensor.array.size:
         return tensor
     return replace(tensor, shape=full, array=tensor.array.reshape(full))
-
-
-def packed_bytes(elements: Any) -> bytes:
-    """The wire form of a BYTES tensor: each element behind its length."""
-    return b"".join(struct.pack("<I", len(item)) + item for item in elements)

@@ -1,0 +1,140 @@
+"""JSON as the server's parser takes it, with that parser's complaints.
+
+Source: the texts of RapidJSON and of Triton's JSON wrapper, from the answers of a 24.10 server.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import Any
+
+from triton_pyb.emulator.validation import RequestRefused
+
+_WORDS = ("true", "false", "null", "NaN", "Inf", "Infinity")
+
+
+def parse(body: bytes) -> Any:
+    """The value that `body` holds.
+
+    Raises
+    ------
+    RequestRefused
+        With RapidJSON's message and offset.
+    """
+    text = body.decode("utf-8", "surrogateescape")
+    try:
+        return json.loads(text, parse_float=_float)
+    except json.JSONDecodeError as error:
+        message, position = _complaint(error, text)
+    except OverflowError as error:
+        message, position = "Number too big to be stored in double.", text.find(str(error))
+    raise RequestRefused(f"failed to parse the request JSON buffer: {message} at {position}", "INTERNAL")
+
+
+def _float(text: str) -> float:
+    value = float(text)
+    if math.isinf(value):
+        raise OverflowError(text)
+    return value
+
+
+def _complaint(error: json.JSONDecodeError, text: str) -> tuple[str, int]:
+    position, rest = error.pos, text[error.pos :]
+    if not text.strip():
+        return "The document is empty.", 0
+    if error.msg.startswith("Expecting property name") or error.msg.startswith("Illegal trailing comma"):
+        return "Missing a name for object member.", text.find("}", position) if rest[:1] == "," else position
+    if error.msg.startswith("Expecting ':'"):
+        return "Missing a colon after a name of object member.", position
+    if error.msg.startswith("Expecting ','"):
+        if rest[:1] == "." and text[position - 1].isdigit():
+            return "Miss fraction part in number.", position + 1
+        if _open_bracket(text[:position]) == "{":
+            return "Missing a comma or '}' after an object member.", position
+        return "Missing a comma or ']' after an array element.", position
+    if error.msg.startswith("Extra data"):
+        return "The document root must not be followed by other values.", position
+    if error.msg.startswith("Unterminated string"):
+        return "Missing a closing quotation mark in string.", len(text)
+    if error.msg.startswith("Invalid \\escape"):
+        return "Invalid escape character in string.", position
+    if error.msg.startswith("Invalid \\u"):
+        return "Incorrect hex digit after \\u escape in string.", text.rfind("\\u", 0, position + 2)
+    matched = max(_common_prefix(rest, word) for word in _WORDS)
+    return "Invalid value.", position + (1 if rest[:1] == "-" else matched)
+
+
+def _common_prefix(text: str, word: str) -> int:
+    length = 0
+    while length < len(word) and text[length : length + 1] == word[length]:
+        length += 1
+    return length
+
+
+def _open_bracket(text: str) -> str:
+    """The innermost bracket that is still open at the end of `text`."""
+    stack: list[str] = []
+    for char in re.sub(r'"(?:\\.|[^"\\])*"', "", text):
+        if char in "[{":
+            stack.append(char)
+        elif char in "]}" and stack:
+            stack.pop()
+    return stack[-1] if stack else ""
+
+
+def _member(value: Any, key: str) -> Any:
+    if not isinstance(value, dict) or key not in value:
+        raise RequestRefused("attempt to access non-existing object member '" + key + "'", "INTERNAL")
+    return value[key]
+
+
+def text_member(value: Any, key: str) -> str:
+    """The string ``value[key]``, or the server's refusal."""
+    return as_text(_member(value, key))
+
+
+def array_member(value: Any, key: str) -> list[Any]:
+    """The array ``value[key]``, or the server's refusal."""
+    found = _member(value, key)
+    if not isinstance(found, list):
+        raise RequestRefused("attempt to access JSON non-array as array", "INTERNAL")
+    return found
+
+
+def as_text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise RequestRefused("attempt to access JSON non-string as string", "INTERNAL")
+    return value
+
+
+def as_bool(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise RequestRefused("attempt to access JSON non-boolean as boolean", "INTERNAL")
+    return value
+
+
+def as_unsigned(value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**64:
+        raise RequestRefused("attempt to access JSON non-unsigned-integer as unsigned-integer", "INTERNAL")
+    return value
+
+
+def as_signed(value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not -(2**63) <= value < 2**63:
+        raise RequestRefused("attempt to access JSON non-signed-integer as signed-integer", "INTERNAL")
+    return value
+
+
+def as_number(value: Any) -> float:
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        raise RequestRefused("attempt to access JSON non-number as double", "INTERNAL")
+    return float(value)
+
+
+def dumps(value: Any) -> bytes:
+    """Compact JSON as the server writes it; strings may carry bytes that are no UTF-8 (surrogate escapes)."""
+    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    text = re.sub(r"(?<=\d)e([+-])0?(\d)", lambda found: "e" + found.group(1).strip("+") + found.group(2), text)
+    return text.encode("utf-8", "surrogateescape")
