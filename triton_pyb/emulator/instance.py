@@ -13,15 +13,19 @@ FINAL), or the WireFault that `execute` returns, which stands for all its unfini
 
 from __future__ import annotations
 
+import json
+import os
 from dataclasses import dataclass, field
-from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Optional, Protocol, Tuple, Union
 
+from .inline import InlineModel
 from .messages import WireFault, WireRequest, WireResponse
+from .process import ChildRefused, ModelDied, ModelProcess, unhealthy
+from .stub.errors import EmulatorError
+from .stub.lifecycle import ModelFailed
+from .stub.releases import Release
 
-try:
-    from typing import Protocol
-except ImportError:  # Python 3.7
-    raise
+_READY_TIMEOUT_S = 5.0  # Source: kUserModelReadinessTimeoutMs of 26.03
 
 Respond = Callable[[int, Optional[WireResponse], int], None]
 
@@ -76,6 +80,12 @@ class Launch:
         The interpreter of the child, default this one.
     environment : dict
         Added to the child's environment.
+    gpu : bool
+        The emulated machine has a GPU.
+    model_file : str
+        The model.py of a Python-based backend, in place of ``<version>/model.py``.
+    execute_timeout_s : float
+        Child only: kill the process when one `execute` takes longer. Default: wait.
     """
 
     model_dir: str
@@ -91,7 +101,9 @@ class Launch:
     cwd: Optional[str] = None
     environment: Dict[str, str] = field(default_factory=dict)
     model_file: Optional[str] = None  # in place of <version>/model.py: the stand-in of another backend
-    gpu: bool = False  # the emulated machine has a GPU
+    gpu: bool = False
+    model_file: Optional[str] = None
+    execute_timeout_s: Optional[float] = None
 
 
 class LoadError(Exception):
@@ -104,6 +116,7 @@ class ModelInstance:
     def __init__(self, launch: Launch, host: Host) -> None:
         self.launch = launch
         self.host = host
+        self._runner: Optional[Union[ModelProcess, InlineModel]] = None
 
     def start(self) -> None:
         """Import model.py, build the model, run `initialize`.
@@ -112,30 +125,136 @@ class ModelInstance:
         ------
         LoadError
             With the text of the exception as the stub words it.
+        EmulatorError
+            When the model did what kills or hangs a real server.
         """
-        raise NotImplementedError
+        runner = self._runner = _runner(self.launch, self.host)
+        try:
+            if isinstance(runner, InlineModel):
+                runner.initialize(_args(self.launch))
+            else:
+                runner.ask("initialize", _child_launch(self.launch), _args(self.launch))
+        except (ModelFailed, ChildRefused) as failed:
+            self._discard()
+            raise LoadError(str(failed)) from failed.__cause__
+        except ModelDied:
+            self._discard()
+            raise LoadError(_dead(self.launch.instance_name)) from None
+        except EmulatorError:
+            self._discard()
+            raise
+
+    def _discard(self) -> None:
+        runner, self._runner = self._runner, None
+        if isinstance(runner, ModelProcess):
+            runner.end()
 
     def execute(self, requests: List[WireRequest], respond: Respond) -> Optional[WireFault]:
-        """Run `execute` on a batch; returns when the model's `execute` did. One call at a time."""
-        raise NotImplementedError
+        """Run `execute` on a batch; returns when the model's `execute` did. One call at a time.
+
+        A fault that is returned stands for every request that `respond` has not finished.
+        """
+        runner = self._runner
+        assert runner is not None, "start() first"
+        if isinstance(runner, InlineModel):
+            return runner.execute(requests, respond)
+        return runner.execute(requests, respond, self.launch.execute_timeout_s)
 
     def cancel(self, request: WireRequest) -> None:
         """The client went away: `is_cancelled()` of this request turns True."""
-        raise NotImplementedError
+        if self._runner is not None:
+            self._runner.cancel(request.key)
 
     def is_ready(self) -> Tuple[bool, str]:
-        """The user-defined check (26.03) and the health of the process, with the server's message."""
-        raise NotImplementedError
+        """The user-defined check (26.03) and, since 25.12, the health of the process; with Triton's message."""
+        runner, release = self._runner, Release(self.launch.release)
+        name = self.launch.instance_name
+        if runner is None:
+            return False, _dead(name)
+        if isinstance(runner, ModelProcess) and runner.dead:
+            healthy = not release.has("the readiness check sees a dead stub")
+            return (True, "") if healthy else (False, _dead(name))
+        if not release.has("is_ready"):
+            return True, ""
+        reason = runner.readiness() if isinstance(runner, InlineModel) else runner.readiness(_READY_TIMEOUT_S)
+        return (True, "") if reason is None else (False, f"Model '{name}' is not ready (user-defined check failed).")
 
     def finalize(self) -> None:
         """Run `finalize`, end the process; safe to call twice, on a dead process too."""
-        raise NotImplementedError
+        runner, self._runner = self._runner, None
+        if runner is not None:
+            runner.end()
 
 
 def auto_complete(launch: Launch, host: Host) -> Dict[str, Any]:
     """`auto_complete_config` in a process of its own: the configuration as the model left it.
 
     Only max_batch_size, input, output, dynamic_batching and model_transaction_policy are meant to be taken
-    over. Raises LoadError.
+    over. Raises LoadError, and EmulatorError as `ModelInstance.start` does.
     """
-    raise NotImplementedError
+    if not Release(launch.release).has("auto_complete_config"):
+        return launch.config
+    runner = _runner(launch, host)
+    try:
+        if isinstance(runner, InlineModel):
+            return runner.auto_complete(launch.config)
+        completed: Dict[str, Any] = runner.ask("auto_complete", _child_launch(launch), launch.config)
+        return completed
+    except (ModelFailed, ChildRefused) as failed:
+        raise LoadError(str(failed)) from failed.__cause__
+    except ModelDied:
+        raise LoadError(_dead(launch.instance_name)) from None
+    finally:
+        if isinstance(runner, ModelProcess):
+            runner.end()
+
+
+def _runner(launch: Launch, host: Host) -> Union[ModelProcess, InlineModel]:
+    if not launch.inline:
+        return ModelProcess(launch.instance_name, launch.python, launch.cwd, launch.environment, host)
+    return InlineModel(
+        launch.model_dir,
+        launch.version,
+        launch.release,
+        launch.instance_name,
+        _decoupled(launch),
+        launch.gpu,
+        launch.model_file,
+        launch.factory,
+        host,
+    )
+
+
+def _decoupled(launch: Launch) -> bool:
+    return bool(launch.config.get("model_transaction_policy", {}).get("decoupled"))
+
+
+def _child_launch(launch: Launch) -> Dict[str, Any]:
+    return {
+        "model_dir": launch.model_dir,
+        "version": launch.version,
+        "release": launch.release,
+        "instance_name": launch.instance_name,
+        "decoupled": _decoupled(launch),
+        "gpu": launch.gpu,
+        "model_file": launch.model_file,
+    }
+
+
+def _args(launch: Launch) -> Dict[str, str]:
+    """What `initialize` gets: seven strings."""
+    return {
+        "model_config": json.dumps(launch.config, separators=(",", ":")),
+        "model_instance_kind": launch.kind,
+        "model_instance_name": launch.instance_name,
+        "model_instance_device_id": str(launch.device_id),
+        "model_repository": launch.model_dir,
+        "model_version": launch.version,
+        "model_name": os.path.basename(launch.model_dir) if not launch.config.get("name") else launch.config["name"],
+    }
+
+
+def _dead(name: str) -> str:
+    error = unhealthy(name).error
+    assert error is not None
+    return error.message

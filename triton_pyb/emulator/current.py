@@ -1,0 +1,81 @@
+"""Which model's pb_utils code of this process means: the one whose code runs, else the only inline one."""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+import sys
+import threading
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Any, Dict, List, Optional
+
+from .stub import surface
+from .stub.errors import MODULE
+from .stub.lifecycle import Model
+
+_current: "contextvars.ContextVar[Optional[Model]]" = contextvars.ContextVar("model", default=None)
+_alive: List[Model] = []
+_lock = threading.Lock()
+_replaced: Dict[str, Optional[ModuleType]] = {}
+
+
+class _Proxy(ModuleType):
+    """A module that shows the pb_utils of the current inline model."""
+
+    def __init__(self, name: str, attribute: str) -> None:
+        super().__init__(name)
+        self.__dict__["_attribute"] = attribute
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(getattr(current(), self.__dict__["_attribute"]), name)
+
+    def __dir__(self) -> List[str]:
+        return dir(getattr(current(), self.__dict__["_attribute"]))
+
+
+def current() -> Model:
+    """The model whose code runs in this context; a thread of its own falls back to the newest inline model."""
+    model = _current.get()
+    if model is not None:
+        return model
+    with _lock:
+        if _alive:
+            return _alive[-1]
+    raise ImportError("triton_python_backend_utils is only there while a model runs inline")
+
+
+@contextlib.contextmanager
+def running(model: Model) -> Iterator[None]:
+    """`model` is the current one for what runs inside."""
+    token = _current.set(model)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+def admit(model: Model) -> None:
+    """An inline model starts: with the first, ``import triton_python_backend_utils`` works in this process."""
+    with _lock:
+        if not _alive:
+            for name, attribute in ((surface.PB_UTILS, "pb_utils"), (MODULE, "c_module")):
+                _replaced[name] = sys.modules.get(name)
+                sys.modules[name] = _Proxy(name, attribute)
+        _alive.append(model)
+
+
+def dismiss(model: Model) -> None:
+    """An inline model ended; with the last, `sys.modules` is as it was."""
+    with _lock:
+        if model not in _alive:
+            return
+        _alive.remove(model)
+        if _alive:
+            return
+        for name, module in _replaced.items():
+            if module is None:
+                sys.modules.pop(name, None)
+            else:
+                sys.modules[name] = module
+        _replaced.clear()

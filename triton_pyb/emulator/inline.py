@@ -1,0 +1,86 @@
+"""A model instance in this process: `breakpoint()` works in it, and so does a debugger."""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import Any, Callable, Dict, List, Optional
+
+from . import current
+from .desk import DirectLink
+from .isolation import FactoryImporter, PrivateImporter
+from .messages import FINAL, WireError, WireFault, WireRequest, WireResponse
+from .stub.lifecycle import Model
+from .stub.stub import Stub
+
+Respond = Callable[[int, Optional[WireResponse], int], None]
+
+
+class InlineModel:
+    """The inline twin of `process.ModelProcess`."""
+
+    def __init__(
+        self,
+        model_dir: str,
+        version: str,
+        release: str,
+        instance_name: str,
+        decoupled: bool,
+        gpu: bool,
+        model_file: Optional[str],
+        factory: Optional[Callable[[], object]],
+        host: Any,
+    ) -> None:
+        version_dir = os.path.join(model_dir, version)
+        self._stub = Stub(DirectLink(host), release, instance_name, version_dir, decoupled)
+        self._stub.gpu = gpu
+        importer: Any = FactoryImporter(factory) if factory else PrivateImporter(version_dir, version, model_file)
+        self._model = Model(self._stub, importer)
+        self._lock = threading.Lock()
+
+    def auto_complete(self, config: Dict[str, Any]) -> Dict[str, Any]:
+        """The configuration as `auto_complete_config` leaves it."""
+        current.admit(self._model)
+        try:
+            with current.running(self._model):
+                return self._model.auto_complete(config)
+        finally:
+            current.dismiss(self._model)
+
+    def initialize(self, args: Dict[str, str]) -> None:
+        current.admit(self._model)
+        try:
+            with current.running(self._model):
+                self._model.initialize(args)
+        except BaseException:
+            current.dismiss(self._model)
+            raise
+
+    def execute(self, requests: List[WireRequest], respond: Respond) -> Optional[WireFault]:
+        """Run a batch; like a stub that a fault has killed, the model answers nothing after one."""
+        with self._lock, current.running(self._model):
+            if self._stub.fault is not None:
+                dead = f"Stub process '{self._stub.instance_name}' is not healthy."
+                for index in range(len(requests)):
+                    respond(index, WireResponse([], WireError("INTERNAL", dead)), FINAL)
+                return None
+            return self._model.execute([_private(request) for request in requests], respond)
+
+    def cancel(self, key: int) -> None:
+        self._stub.cancelled.add(key)
+
+    def readiness(self) -> Optional[str]:
+        with current.running(self._model):
+            return self._model.is_ready()
+
+    def end(self) -> None:
+        with current.running(self._model):
+            self._model.finalize()
+        current.dismiss(self._model)
+
+
+def _private(request: WireRequest) -> WireRequest:
+    """The request on memory of its own: what a model writes through DLPack must not reach the sender's arrays."""
+    for tensor in request.inputs:
+        tensor.array = tensor.array.copy()
+    return request

@@ -1,0 +1,280 @@
+"""A model instance in a child process: starting it, talking to it, noticing its end."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import queue
+import socket
+import subprocess
+import sys
+import threading
+from typing import Any, Callable, Dict, List, Optional, Tuple
+
+from .desk import Desk
+from .messages import FINAL, WireError, WireFault, WireRequest, WireResponse
+from .stub.errors import EmulatorError
+from .stub.wire import Channel, request_in, request_out, response_in, response_out
+
+Respond = Callable[[int, Optional[WireResponse], int], None]
+
+_STUB_FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "stub")
+
+# The stub's package gets a private name and sys.path its own first entry back: the model's imports see nothing of us.
+_BOOTSTRAP = """
+import sys
+if sys.path and sys.path[0] == "":
+    del sys.path[0]
+import importlib.util
+folder, descriptor = sys.argv[1:]
+sys.argv[:] = [""]
+spec = importlib.util.spec_from_file_location(
+    "_triton_pyb_stub", folder + "/__init__.py", submodule_search_locations=[folder])
+package = importlib.util.module_from_spec(spec)
+sys.modules["_triton_pyb_stub"] = package
+spec.loader.exec_module(package)
+from _triton_pyb_stub import child
+del spec, package, folder
+child.main(int(descriptor))
+"""
+
+
+class ModelDied(Exception):
+    """The process of the model ended, or does not answer."""
+
+
+class _Batch:
+    """One `execute` in flight, or over with responses still to come."""
+
+    def __init__(self, size: int, respond: Respond) -> None:
+        self.respond = respond
+        self.open = set(range(size))
+        self.executed = threading.Event()
+        self.fault: Optional[WireFault] = None
+
+
+class ModelProcess:
+    """The host's end of one stub process.
+
+    The reader only reads; responses go to the server half from a thread of their own, in their order, so that
+    a server half that works on inside a callback cannot stop the process from being heard.
+    """
+
+    def __init__(self, name: str, python: Optional[str], cwd: Optional[str], environment: Dict[str, str], host: Any) -> None:
+        self.name = name
+        self._desk = Desk(host)
+        self._host = host
+        self._batches: Dict[int, _Batch] = {}
+        self._numbers = itertools.count(1)
+        self._done: "queue.SimpleQueue[Tuple[Any, ...]]" = queue.SimpleQueue()
+        self._readiness: "queue.SimpleQueue[Tuple[Any, ...]]" = queue.SimpleQueue()
+        self._incoming: "queue.SimpleQueue[Optional[Tuple[Any, ...]]]" = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self.dead = False
+        ours, theirs = socket.socketpair()
+        try:
+            self._process = subprocess.Popen(
+                [python or sys.executable, "-u", "-c", _BOOTSTRAP, _STUB_FOLDER, str(theirs.fileno())],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                cwd=cwd,
+                env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **environment},
+            )
+        finally:
+            theirs.close()
+        self._channel = Channel(ours)
+        self._threads = [
+            threading.Thread(target=self._read, daemon=True),
+            threading.Thread(target=self._dispatch, daemon=True),
+            threading.Thread(target=self._copy, args=("stdout", self._process.stdout), daemon=True),
+            threading.Thread(target=self._copy, args=("stderr", self._process.stderr), daemon=True),
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def ask(self, task: str, *arguments: Any, timeout_s: Optional[float] = None) -> Any:
+        """Run one of the child's tasks that ends with "done"; its value.
+
+        Raises
+        ------
+        ModelDied
+            When the process ended first.
+        ChildRefused
+            With the child's message.
+        EmulatorError
+            When the task did what kills a real server.
+        """
+        if self.dead:
+            raise ModelDied(self.name)
+        self._send(task, *arguments)
+        try:
+            fine, value = self._done.get(timeout=timeout_s)
+        except queue.Empty:
+            raise ModelDied(self.name) from None
+        if fine is None:
+            raise ModelDied(self.name)
+        if not fine:
+            if isinstance(value, tuple):
+                raise EmulatorError(*value)
+            raise ChildRefused(value)
+        return value
+
+    def execute(self, requests: List[WireRequest], respond: Respond, timeout_s: Optional[float]) -> Optional[WireFault]:
+        """Run a batch; its `execute` has returned when this does."""
+        number = next(self._numbers)
+        batch = _Batch(len(requests), respond)
+        with self._lock:
+            self._batches[number] = batch
+            dead = self.dead
+        if dead:
+            self._incoming.put(("died",))
+            self._bury()
+        else:
+            self._send("execute", number, [request_out(request) for request in requests])
+        if not batch.executed.wait(timeout_s):
+            self._process.kill()
+            batch.fault = WireFault(
+                "TPB509",
+                f"execute of '{self.name}' did not return within {timeout_s:g} s: its clients wait as long",
+                f"execute of '{self.name}'",
+                "Find what it waits for; a longer limit is execute_timeout_s.",
+            )
+            batch.executed.wait()
+        return batch.fault
+
+    def cancel(self, key: int) -> None:
+        self._send("cancel", key)
+
+    def readiness(self, timeout_s: float) -> Optional[str]:
+        """None when the model's own check says yes, else its message."""
+        self._send("ready")
+        try:
+            answer = self._readiness.get(timeout=timeout_s)
+        except queue.Empty:
+            return "timeout"
+        reason: Optional[str] = answer[0]
+        return reason
+
+    def end(self, timeout_s: float = 5.0) -> None:
+        """Finalize the model and wait for the process; kill it when it does not end."""
+        if not self.dead:
+            try:
+                self.ask("finalize", timeout_s=timeout_s)
+            except (ModelDied, ChildRefused, EmulatorError):
+                self._process.kill()
+        try:
+            self._process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        for thread in self._threads:
+            thread.join(timeout_s)
+        for stream in (self._process.stdout, self._process.stderr):
+            if stream is not None:
+                stream.close()
+        self._channel.close()
+
+    def _send(self, *message: Any) -> None:
+        try:
+            self._channel.send(*message)
+        except OSError:
+            pass  # the reader notices the end of the process and answers for it
+
+    def _read(self) -> None:
+        try:
+            while True:
+                self._receive(*self._channel.receive())
+        except EOFError:
+            self._incoming.put(("died",))
+
+    def _receive(self, kind: str, *arguments: Any) -> None:
+        if kind == "call":
+            number, call, details = arguments
+            threading.Thread(target=self._serve, args=(number, call, details), daemon=True).start()
+        elif kind == "log":
+            self._host.log(*arguments)
+        elif kind == "cancel":
+            self._desk.cancel(*arguments)
+        elif kind == "readiness":
+            self._readiness.put(arguments)
+        else:
+            self._incoming.put((kind, *arguments))
+
+    def _serve(self, number: int, call: str, details: Tuple[Any, ...]) -> None:
+        if call == "infer":
+            plain, decoupled = details
+            try:
+                for response in self._desk.infer(request_in(plain), decoupled):
+                    self._send("reply", number, True, response_out(response))
+            except EmulatorError as error:
+                self._send("reply", number, True, response_out(WireResponse(fault=error.fault())))
+            self._send("reply", number, False, None)
+        else:
+            self._send("reply", number, *self._desk.answer(call, details))
+
+    def _dispatch(self) -> None:
+        """Hand on, in order, what the child sent for the batches."""
+        while True:
+            message = self._incoming.get()
+            assert message is not None
+            kind, *arguments = message
+            if kind == "respond":
+                self._respond(*arguments)
+            elif kind == "executed":
+                number, together, fault = arguments
+                for response in together:
+                    self._respond(number, *response)
+                batch = self._batches[number]
+                batch.fault = WireFault(*fault) if fault else None
+                if fault:
+                    batch.open.clear()
+                batch.executed.set()
+                self._forget(number)
+            elif kind == "done":
+                self._done.put(tuple(arguments))
+            else:
+                self._bury()
+                return
+
+    def _respond(self, number: int, index: int, plain: Any, flags: int) -> None:
+        batch = self._batches.get(number)
+        if batch is None or index not in batch.open:
+            return
+        if flags:
+            batch.open.discard(index)
+        batch.respond(index, response_in(plain), flags)
+        self._forget(number)
+
+    def _forget(self, number: int) -> None:
+        batch = self._batches.get(number)
+        if batch is not None and batch.executed.is_set() and not batch.open:
+            with self._lock:
+                self._batches.pop(number, None)
+
+    def _bury(self) -> None:
+        """The process is gone: everybody who waits for it gets Triton's answer."""
+        with self._lock:
+            self.dead = True
+            batches = list(self._batches.values())
+            self._batches.clear()
+        self._done.put((None, None))
+        for batch in batches:
+            for index in sorted(batch.open):
+                batch.respond(index, unhealthy(self.name), FINAL)
+            batch.open.clear()
+            batch.executed.set()
+
+    def _copy(self, stream: str, pipe: Any) -> None:
+        for line in iter(pipe.readline, b""):
+            self._host.output(stream, line.decode("utf-8", "replace").rstrip("\n"))
+
+
+class ChildRefused(Exception):
+    """A task of the child failed; the message is the stub's text."""
+
+
+def unhealthy(name: str) -> WireResponse:
+    """What every request gets from a stub process that ended."""
+    return WireResponse([], WireError("INTERNAL", f"Stub process '{name}' is not healthy."))

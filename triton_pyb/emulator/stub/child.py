@@ -1,0 +1,196 @@
+"""The stub process: reads tasks from its parent, runs the model on its main thread, answers from any thread."""
+
+from __future__ import annotations
+
+import builtins
+import itertools
+import os
+import queue
+import socket
+import sys
+import threading
+from types import ModuleType
+from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
+
+from . import surface
+from .errors import EmulatorError, HostError
+from .lifecycle import Model, ModelFailed, enter
+from .messages import WireRequest, WireResponse
+from .stub import Stub
+from .wire import Channel, request_in, request_out, response_in, response_out
+
+
+class ProcessImporter:
+    """Import model.py the way the stub does: ``<version>.model`` along an appended `sys.path`."""
+
+    def __init__(self, version_dir: str, version: str, model_file: Optional[str]) -> None:
+        self.version_dir, self.version, self.model_file = version_dir, version, model_file
+
+    def load(self, pb_utils: ModuleType, c_module: ModuleType) -> ModuleType:
+        sys.modules[surface.PB_UTILS] = pb_utils
+        sys.modules[c_module.__name__] = c_module
+        folder = os.path.dirname(self.model_file) if self.model_file else self.version_dir
+        name = "model" if self.model_file else f"{self.version}.model"
+        sys.path.append(folder)
+        if not self.model_file:
+            sys.path.append(os.path.dirname(folder))
+        sys.path.append(surface.BACKEND_FOLDER)
+        path = os.path.join(folder, "model.py")
+        if not os.path.exists(path):
+            raise ModelFailed(f"Python model file not found in '{path}'")
+        enter(builtins.__import__, name)
+        return sys.modules[name]
+
+    def unload(self) -> None:
+        pass  # the process ends
+
+
+class PipeLink:
+    """The stub's way to the server half: calls with a reply, streams of responses, log lines."""
+
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+        self._ids = itertools.count(1)
+        self._waiting: Dict[int, "queue.SimpleQueue[Tuple[Any, ...]]"] = {}
+
+    def _open(self, kind: str, *arguments: Any) -> Tuple[int, "queue.SimpleQueue[Tuple[Any, ...]]"]:
+        number = next(self._ids)
+        replies: "queue.SimpleQueue[Tuple[Any, ...]]" = queue.SimpleQueue()
+        self._waiting[number] = replies
+        self._channel.send("call", number, kind, arguments)
+        return number, replies
+
+    def _ask(self, kind: str, *arguments: Any) -> Any:
+        number, replies = self._open(kind, *arguments)
+        fine, value = replies.get()
+        del self._waiting[number]
+        if not fine:
+            raise HostError(value)
+        return value
+
+    def reply(self, number: int, *reply: Any) -> None:
+        """A reply came in; called by the reader."""
+        replies = self._waiting.get(number)
+        if replies is not None:
+            replies.put(reply)
+
+    def control(self, *call: Any) -> Any:
+        return self._ask("control", *call)
+
+    def metric(self, *call: Any) -> Any:
+        return self._ask("metric", *call)
+
+    def log(self, level: str, file: str, line: int, message: str) -> None:
+        self._channel.send("log", level, file, line, message)
+
+    def cancel(self, key: int) -> None:
+        self._channel.send("cancel", key)
+
+    def infer(self, request: WireRequest, decoupled: bool) -> Iterator[WireResponse]:
+        number, replies = self._open("infer", request_out(request), decoupled)
+        return self._stream(number, replies)
+
+    def _stream(self, number: int, replies: "queue.SimpleQueue[Tuple[Any, ...]]") -> Iterator[WireResponse]:
+        while True:
+            more, plain = replies.get()
+            if not more:
+                del self._waiting[number]
+                return
+            response = response_in(plain)
+            assert response is not None
+            yield response
+
+
+class Process:
+    """The main thread's loop and the reader beside it."""
+
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+        self._link = PipeLink(channel)
+        self._tasks: "queue.SimpleQueue[Tuple[Any, ...]]" = queue.SimpleQueue()
+        self._model: Optional[Model] = None
+
+    def run(self) -> None:
+        """Work until `finalize` was done, then leave without the interpreter's farewell."""
+        threading.Thread(target=self._read, daemon=True, name="reader").start()
+        while True:
+            task, *arguments = self._tasks.get()
+            handler: Callable[..., None] = getattr(self, f"_do_{task}")
+            handler(*arguments)
+            if task == "finalize":
+                break
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(0)
+
+    def _read(self) -> None:
+        try:
+            while True:
+                kind, *arguments = self._channel.receive()
+                if kind == "reply":
+                    self._link.reply(*arguments)
+                elif kind == "cancel" and self._model is not None:
+                    self._model.stub.cancelled.add(arguments[0])
+                elif kind == "ready":
+                    threading.Thread(target=self._do_ready, daemon=True).start()
+                elif kind != "cancel":
+                    self._tasks.put((kind, *arguments))
+        except EOFError:
+            os._exit(0)  # the parent is gone
+
+    def _make(self, launch: Dict[str, Any]) -> Model:
+        version_dir = os.path.join(launch["model_dir"], launch["version"])
+        stub = Stub(self._link, launch["release"], launch["instance_name"], version_dir, launch["decoupled"])
+        stub.gpu = launch["gpu"]
+        return Model(stub, ProcessImporter(version_dir, launch["version"], launch["model_file"]))
+
+    def _answer(self, work: Callable[[], Any]) -> None:
+        try:
+            self._channel.send("done", True, work())
+        except ModelFailed as failed:
+            self._channel.send("done", False, str(failed))
+        except EmulatorError as error:
+            self._channel.send("done", False, tuple(error.fault()))
+
+    def _do_auto_complete(self, launch: Dict[str, Any], config: Dict[str, Any]) -> None:
+        self._model = self._make(launch)
+        self._answer(lambda: self._model and self._model.auto_complete(config))
+
+    def _do_initialize(self, launch: Dict[str, Any], args: Dict[str, str]) -> None:
+        self._model = self._make(launch)
+        self._answer(lambda: self._model and self._model.initialize(args))
+
+    def _do_execute(self, batch: int, plain: List[Any]) -> None:
+        model = self._model
+        assert model is not None
+        together: List[Tuple[Any, ...]] = []
+        main = threading.get_ident()
+        running = [True]
+
+        def respond(index: int, response: Optional[WireResponse], flags: int) -> None:
+            message = (index, response_out(response), flags)
+            # What execute returned travels with its end; what a sender sends must not wait for it.
+            if running[0] and model.returned and threading.get_ident() == main:
+                together.append(message)
+            else:
+                self._channel.send("respond", batch, *message)
+
+        fault = model.execute([request_in(one) for one in plain], respond)
+        running[0] = False
+        self._channel.send("executed", batch, together, fault and tuple(fault))
+
+    def _do_ready(self) -> None:
+        reason = self._model.is_ready() if self._model else None
+        self._channel.send("readiness", reason)
+
+    def _do_finalize(self) -> None:
+        if self._model is not None and self._model.instance is not None:
+            self._model.finalize()
+        self._channel.send("done", True, None)
+
+
+def main(descriptor: int) -> None:
+    """Entry of the child process; `descriptor` is its end of the socket pair."""
+    end = socket.socket(fileno=descriptor)
+    end.set_inheritable(False)
+    Process(Channel(end)).run()

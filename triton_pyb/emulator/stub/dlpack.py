@@ -1,0 +1,177 @@
+"""DLPack capsules by ctypes: what Tensor gives away, what it takes, and which capsules kill a real stub."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any, Dict, List, NamedTuple, Tuple
+
+import numpy as np
+
+from .errors import EmulatorError, TritonModelException
+
+CPU, CUDA, CUDA_HOST = 1, 2, 3
+
+
+class _ManagedTensor(ctypes.Structure):
+    _fields_ = [
+        ("data", ctypes.c_void_p),
+        ("device_type", ctypes.c_int32),
+        ("device_id", ctypes.c_int32),
+        ("ndim", ctypes.c_int32),
+        ("code", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("byte_offset", ctypes.c_uint64),
+        ("manager_ctx", ctypes.c_void_p),
+        ("deleter", ctypes.c_void_p),
+    ]
+
+
+# A handle of our own: prototypes set on ctypes.pythonapi would be shared with the model's code.
+_api = ctypes.PyDLL(None)
+_new = _api.PyCapsule_New
+_new.restype, _new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+_get_name = _api.PyCapsule_GetName
+_get_name.restype, _get_name.argtypes = ctypes.c_char_p, [ctypes.py_object]
+_set_name = _api.PyCapsule_SetName
+_set_name.restype, _set_name.argtypes = ctypes.c_int, [ctypes.py_object, ctypes.c_char_p]
+_get_pointer = _api.PyCapsule_GetPointer
+_get_pointer.restype, _get_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+_get_destructor = _api.PyCapsule_GetDestructor
+_get_destructor.restype, _get_destructor.argtypes = ctypes.c_void_p, [ctypes.py_object]
+# The destructor runs while its capsule dies: it must not be touched as a Python object again.
+_is_valid_raw = _api["PyCapsule_IsValid"]
+_is_valid_raw.restype, _is_valid_raw.argtypes = ctypes.c_int, [ctypes.c_void_p, ctypes.c_char_p]
+_get_pointer_raw = _api["PyCapsule_GetPointer"]
+_get_pointer_raw.restype, _get_pointer_raw.argtypes = ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_char_p]
+
+_FRESH, _USED = b"dltensor", b"used_dlpack"
+_Callback = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+
+# What each exported tensor keeps alive, by the address of its struct.
+_exported: Dict[int, Tuple[Any, ...]] = {}
+
+
+def _delete(address: int) -> None:
+    _exported.pop(address, None)
+
+
+def _drop_capsule(capsule: int) -> None:
+    if _is_valid_raw(capsule, _FRESH):
+        _delete(_get_pointer_raw(capsule, _FRESH))
+
+
+_deleter, _destructor = _Callback(_delete), _Callback(_drop_capsule)
+# Capsules may outlive this module at interpreter exit: the two callbacks stay for good.
+for _callback in (_deleter, _destructor):
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(_callback))
+
+
+def export(owner: Any, address: int, shape: List[int], kind: Tuple[int, int, int], device: Tuple[int, int]) -> Any:
+    """A capsule "dltensor" on memory that lives as long as `owner`; C order, no strides."""
+    dims = (ctypes.c_int64 * max(len(shape), 1))(*shape)
+    managed = _ManagedTensor(address, device[0], device[1], len(shape), *kind)
+    managed.shape = ctypes.cast(dims, ctypes.POINTER(ctypes.c_int64))
+    managed.deleter = ctypes.cast(_deleter, ctypes.c_void_p).value
+    place = ctypes.addressof(managed)
+    _exported[place] = (owner, dims, managed)
+    return _new(place, _FRESH, ctypes.cast(_destructor, ctypes.c_void_p))
+
+
+class Imported(NamedTuple):
+    """A foreign tensor; `owner` calls its deleter when it dies."""
+
+    owner: Any
+    memory: Any  # a flat uint8 array on the foreign memory
+    shape: List[int]
+    kind: Tuple[int, int, int]
+    device: Tuple[int, int]
+
+
+class _Owner:
+    def __init__(self, managed: _ManagedTensor) -> None:
+        self._managed = managed
+
+    def __del__(self) -> None:
+        if self._managed.deleter:
+            _Callback(self._managed.deleter)(ctypes.addressof(self._managed))
+
+
+def is_capsule(value: Any) -> bool:
+    return type(value).__name__ == "PyCapsule"
+
+
+def inspect(capsule: Any) -> Tuple[Any, List[int], Tuple[int, int, int], Tuple[int, int]]:
+    """The struct of `capsule`, its shape, its type and its device; nothing is taken over yet.
+
+    Raises EmulatorError for a capsule that kills a real stub, TritonModelException for a layout that is not
+    C order. The stride of the first dimension is never looked at.
+    Source: `dlpack_from_ndarray_kills_stub`, `dlpack_capsule_twice` and the layouts measured on 24.10.
+    """
+    name = _get_name(capsule)
+    if name != _FRESH:
+        raise EmulatorError(
+            "TPB501",
+            f"from_dlpack got the capsule '{(name or b'').decode(errors='replace')}', not a fresh 'dltensor': "
+            "the stub process dies of it",
+            "Tensor.from_dlpack",
+            "Make a new capsule for each from_dlpack; one that was consumed is no longer yours.",
+        )
+    if _get_destructor(capsule) == _numpy_destructor():
+        raise EmulatorError(
+            "TPB502",
+            "from_dlpack got a numpy array: numpy's capsule destructor recurses for ever once the stub has "
+            "renamed the capsule, and the stub process dies",
+            "Tensor.from_dlpack",
+            "Build the tensor with Tensor(name, array).",
+        )
+    managed = _ManagedTensor.from_address(_get_pointer(capsule, _FRESH))
+    shape = [managed.shape[index] for index in range(managed.ndim)]
+    _check_layout(managed, shape)
+    kind = (managed.code, managed.bits, managed.lanes)
+    return managed, shape, kind, (managed.device_type, managed.device_id)
+
+
+def take(capsule: Any, managed: Any, shape: List[int], kind: Tuple[int, int, int], device: Tuple[int, int]) -> Imported:
+    """Take the tensor over: the capsule is renamed, its deleter runs with the returned owner."""
+    _set_name(capsule, _USED)
+    owner = _Owner(managed)
+    size = (kind[1] + 7) // 8
+    for dim in shape:
+        size *= dim
+    if size == 0 or not managed.data:
+        return Imported(owner, np.empty(0, np.uint8), shape, kind, device)
+    block = (ctypes.c_uint8 * size).from_address(managed.data + managed.byte_offset)
+    return Imported(owner, np.frombuffer(block, np.uint8), shape, kind, device)
+
+
+def _check_layout(managed: _ManagedTensor, shape: List[int]) -> None:
+    if not managed.strides:
+        return
+    expected = 1
+    for index in range(len(shape) - 1, 0, -1):
+        if shape[index] == 1:
+            continue
+        if managed.strides[index] != expected:
+            raise TritonModelException(
+                "DLPack tensor is not contiguous. Only contiguous DLPack tensors that are stored in C-Order "
+                "are supported."
+            )
+        expected *= shape[index]
+
+
+def _numpy_destructor() -> Any:
+    if not _known:
+        made = hasattr(np.ndarray, "__dlpack__")  # numpy 1.22
+        _known.append(_get_destructor(np.zeros(1).__dlpack__()) if made else -1)
+    return _known[0]
+
+
+_known: List[Any] = []
+
+
+def mark_used(capsule: Any) -> None:
+    """Rename a capsule whose tensor is never taken over: its deleter will not run."""
+    _set_name(capsule, _USED)

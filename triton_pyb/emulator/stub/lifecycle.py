@@ -1,0 +1,303 @@
+"""The life of one model in a stub: import, auto-complete, initialize, execute, finalize."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import threading
+import traceback
+import weakref
+from typing import Any, Callable, Dict, List, Optional
+
+from . import request as requests_module
+from . import surface
+from .errors import EmulatorError, TritonModelException
+from .messages import FINAL, RESCHEDULE, WireError, WireFault, WireRequest, WireResponse
+from .request import RELEASE_ALL, RELEASE_RESCHEDULE
+from .sender import Exchange, Respond
+from .stub import Stub
+from .tracebacks import boundary, describe
+
+# Where the stub logs from. Source: lines of r24.10, seen in its log.
+_FAILED, _BACKGROUND, _FINALIZE = ("pb_stub.cc", 714), ("pb_stub.cc", 945), ("pb_stub.cc", 978)
+
+
+class ModelFailed(Exception):
+    """The model did not load; the message is the stub's text."""
+
+
+class Refusal(Exception):
+    """The stub itself refuses what `execute` returned: a message without type and frames."""
+
+
+@boundary
+def enter(function: Callable[..., Any], *args: Any) -> Any:
+    """Call into the model as the C++ code does."""
+    return function(*args)
+
+
+class Model:
+    """One model in one stub. `importer` finds its module: see `child` and `inline`."""
+
+    def __init__(self, stub: Stub, importer: Any) -> None:
+        self.stub = stub
+        self.importer = importer
+        self.c_module = surface.build_c_module(stub)
+        self.pb_utils = surface.load_python_module(stub)
+        stub.background_done = self._background_done
+        self.module: Any = None
+        self.instance: Any = None
+        self._loop: Optional[asyncio.AbstractEventLoop] = None
+        self._background: List[Any] = []
+        self._open: "weakref.WeakSet[Exchange]" = weakref.WeakSet()
+        #: `execute` returned: what is answered now, on its thread, need not be sent before the rest.
+        self.returned = False
+
+    def _import(self) -> None:
+        self.stub.phase = "import"
+        self.module = self.importer.load(self.pb_utils, self.c_module)
+        surface.add_c_names(self.c_module, self.pb_utils)
+
+    def auto_complete(self, config: Dict[str, Any]) -> Dict[str, Any]:
+        """The configuration as `auto_complete_config` leaves it. Raises ModelFailed."""
+        try:
+            self._import()
+            self.stub.phase = "auto_complete"
+            model_config_class = getattr(self.pb_utils, "ModelConfig", None)
+            if model_config_class is None:
+                return config
+            model_config = model_config_class(json.dumps(config))
+            surface.add_get_model_dir(self.stub, self.pb_utils)
+            model_class = self.module.TritonPythonModel
+            if hasattr(model_class, "auto_complete_config"):
+                model_config = enter(model_class.auto_complete_config, model_config)
+            if not isinstance(model_config, model_config_class):
+                raise Refusal(
+                    f"auto_complete_config function in model '{self.stub.instance_name}' must return a valid "
+                    "pb.ModelConfig object."
+                )
+            completed: Dict[str, Any] = json.loads(json.dumps(model_config._model_config))
+            return completed
+        except Refusal as refusal:
+            raise ModelFailed(str(refusal)) from None
+        except EmulatorError:
+            raise
+        except BaseException as error:
+            raise ModelFailed(describe(error)) from error
+
+    def initialize(self, args: Dict[str, str]) -> None:
+        """Import, build the model, run `initialize`. Raises ModelFailed."""
+        try:
+            self._import()
+            surface.add_get_model_dir(self.stub, self.pb_utils)
+            self.stub.phase = "create"
+            self.instance = enter(self.module.TritonPythonModel)
+            self.stub.phase = "initialize"
+            if hasattr(self.instance, "initialize"):
+                enter(self.instance.initialize, args)
+            self.stub.phase = "execute"
+        except EmulatorError:
+            raise
+        except BaseException as error:
+            raise ModelFailed(describe(error)) from error
+
+    def execute(self, wires: List[WireRequest], respond: Respond) -> Optional[WireFault]:
+        """Run one batch; what is left unanswered at the end may still be answered by a sender."""
+        stub = self.stub
+        exchanges = [
+            Exchange(stub, index, wire.key, list(wire.requested_outputs), stub.decoupled, respond)
+            for index, wire in enumerate(wires)
+        ]
+        for exchange in exchanges:
+            self._open.add(exchange)
+        requests = [
+            requests_module.from_wire(stub, wire, exchange) for wire, exchange in zip(wires, exchanges)
+        ]
+        self.returned = False
+        failure = self._run(requests)
+        self.returned = True
+        if stub.fault is None:
+            if failure is not None:
+                self._fail(requests, failure)
+            else:
+                self._reschedule(requests)
+        if stub.fault is not None:
+            for exchange in exchanges:
+                exchange.finish()
+            return stub.fault
+        unanswered = not stub.decoupled and not all(exchange.finished for exchange in exchanges)
+        exchanges.clear()
+        requests.clear()
+        if unanswered:
+            gc.collect()  # a sender that only a cycle keeps will never be used: report its request now
+        return None
+
+    def _run(self, requests: List[Any]) -> Optional[str]:
+        """Run the model's `execute`; None, or the text of its failure."""
+        try:
+            if not hasattr(self.instance, "execute"):
+                path = f"{self.stub.version_dir}/model.py"
+                raise Refusal(f"Python model {path} does not implement `execute` method.")
+            returned = enter(self.instance.execute, list(requests))
+            self.returned = True
+            if asyncio.iscoroutine(returned):
+                if self.stub.decoupled and self.stub.release.has(
+                    "execute may be a coroutine in decoupled models"
+                ):
+                    self._start_background(returned)
+                    return None
+                self.returned = False
+                returned = enter(self._run_coroutine, returned)
+                self.returned = True
+            self._take(requests, returned)
+            return None
+        except Refusal as refusal:
+            return str(refusal)
+        except EmulatorError:
+            return ""
+        except BaseException as error:
+            return describe(error)
+
+    def _take(self, requests: List[Any], returned: Any) -> None:
+        """Check what `execute` returned, then send it: one bad element fails the whole batch."""
+        has = self.stub.release.has
+        optional = has("responses may be sent in non-decoupled models")
+        if self.stub.decoupled:
+            if returned is not None:
+                raise Refusal(
+                    f"Python model '{self.stub.instance_name}' is using the decoupled mode and the execute "
+                    "function must return None."
+                )
+            return
+        if returned is None and optional:
+            return
+        if not isinstance(returned, list):
+            if has("the return value of execute is checked"):
+                raise Refusal(f"Expected a list in the execute return, found type '{type(returned)}'.")
+            returned = list(returned)
+        if len(returned) != len(requests):
+            raise Refusal(
+                "Number of InferenceResponse objects do not match the number of InferenceRequest objects. "
+                f"InferenceRequest(s) size is:{len(requests)}, and InferenceResponse(s) size is:{len(returned)}\n"
+            )
+        for request, response in zip(requests, returned):
+            self._admit(request, response, optional)
+        for request, response in zip(requests, returned):
+            if response is not None:
+                request._pb.exchange.deliver(response, FINAL)
+
+    def _admit(self, request: Any, response: Any, optional: bool) -> None:
+        rescheduled = request._pb.release_flags == RELEASE_RESCHEDULE
+        if response is None and (optional or rescheduled):
+            return
+        if rescheduled:
+            raise Refusal(
+                "Expected a None object in the execute function return list for reschduled request, found type "
+                f"'{type(response)}'."
+            )
+        if not isinstance(response, self.stub.classes["InferenceResponse"]):
+            raise Refusal(
+                "Expected an 'InferenceResponse' object in the execute function return list, found type "
+                f"'{type(response)}'."
+            )
+        exchange: Exchange = request._pb.exchange
+        if exchange.sent and not exchange.closed:
+            self.stub.fail(
+                "TPB507",
+                "execute sent a response without the final flag and returned another: the client gets two bodies",
+                f"execute of '{self.stub.instance_name}'",
+                "Either send or return the response of a request, not both.",
+            )
+        try:
+            exchange.admit(response, FINAL)
+        except TritonModelException as refused:
+            raise Refusal(str(refused)) from None
+
+    def _fail(self, requests: List[Any], failure: str) -> None:
+        """Give every unfinished request of the batch the same error."""
+        text = f"Failed to process the request(s) for model '{self.stub.instance_name}', message: {failure}"
+        self.stub.link.log("ERROR", *_FAILED, text)
+        exchanges: List[Exchange] = [request._pb.exchange for request in requests]
+        if not self.stub.decoupled and not failure.startswith("Unable to send response."):
+            self._check_answered(exchanges)
+        for request in requests:
+            request._pb.release_flags = RELEASE_ALL
+        for exchange in exchanges:
+            exchange.fail(WireResponse([], WireError("INTERNAL", text.split("\0")[0])))
+
+    def _check_answered(self, exchanges: List[Exchange]) -> None:
+        """A failure after an answer: the server frees the same response factory twice, or answers twice."""
+        where = f"execute of '{self.stub.instance_name}'"
+        fix = "Do not let execute raise, or return a wrong list, once a sender was used."
+        try:
+            if any(exchange.finished for exchange in exchanges):
+                self.stub.fail("TPB508", "execute failed after a final response: the server dies of it", where, fix)
+            if any(exchange.sent and not exchange.closed for exchange in exchanges):
+                self.stub.fail("TPB507", "execute failed after a response: the client gets two bodies", where, fix)
+        except EmulatorError:
+            pass  # kept by the stub, reported by execute
+
+    def _reschedule(self, requests: List[Any]) -> None:
+        for request in requests:
+            exchange: Exchange = request._pb.exchange
+            if request._pb.release_flags == RELEASE_RESCHEDULE and exchange.finish():
+                exchange.respond(exchange.index, None, RESCHEDULE)
+
+    def _event_loop(self) -> asyncio.AbstractEventLoop:
+        """The stub's one loop, on a daemon thread, made at the first coroutine."""
+        if self._loop is None:
+            self._loop = asyncio.new_event_loop()
+            asyncio.set_event_loop(self._loop)
+            threading.Thread(target=self._loop.run_forever, daemon=True).start()
+        return self._loop
+
+    def _run_coroutine(self, coroutine: Any) -> Any:
+        return asyncio.run_coroutine_threadsafe(coroutine, self._event_loop()).result()
+
+    def _start_background(self, coroutine: Any) -> None:
+        future = asyncio.run_coroutine_threadsafe(coroutine, self._event_loop())
+        self._background.append(future)
+        future.add_done_callback(self._background_done)
+
+    def _background_done(self, future: Any) -> None:
+        error = future.exception()
+        if error is not None:
+            text = "".join(traceback.TracebackException.from_exception(error).format())
+            self.stub.link.log("ERROR", *_BACKGROUND, text)
+        if future in self._background:
+            self._background.remove(future)
+
+    def is_ready(self) -> Optional[str]:
+        """None, or why the user-defined check says no; only asked of releases that have it."""
+        check = getattr(self.instance, "is_ready", None)
+        if check is None:
+            return None
+        try:
+            answer = enter(check)
+            if asyncio.iscoroutine(answer):
+                answer = enter(self._run_coroutine, answer)
+            if not isinstance(answer, bool):
+                return "is_ready() must return a boolean value"
+            return None if answer else ""
+        except BaseException as error:
+            return describe(error)
+
+    def finalize(self) -> None:
+        """Run `finalize`; an exception is only logged. Requests still open are reported as hanging."""
+        if self.stub.ended:
+            return
+        self.stub.phase = "finalize"
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._loop.stop)
+        if hasattr(self.instance, "finalize"):
+            try:
+                enter(self.instance.finalize)
+            except BaseException as error:
+                self.stub.link.log("INFO", *_FINALIZE, describe(error))
+        for exchange in list(self._open):
+            if not exchange.finished:
+                exchange.abandon()
+        self.stub.ended = True
+        self.instance = self.module = None
+        self.importer.unload()

@@ -1,0 +1,168 @@
+"""The server's custom metrics: families, values, and the text of the /metrics page."""
+
+from __future__ import annotations
+
+import bisect
+import itertools
+import json
+import re
+import threading
+from typing import Any, Dict, List, Optional, Tuple
+
+from .enums import METRIC_KINDS
+from .errors import HostError
+
+_METRIC_NAME = re.compile(r"(?!__)[a-zA-Z_:][a-zA-Z0-9_:]*\Z")
+_LABEL_NAME = re.compile(r"(?!__)[a-zA-Z_][a-zA-Z0-9_]*\Z")
+_KIND_NAMES = {value: name for name, value in METRIC_KINDS.items()}
+
+Labels = Tuple[Tuple[str, str], ...]
+
+
+class _Series:
+    """One set of labels of a family."""
+
+    def __init__(self, buckets: List[float]) -> None:
+        self.value = 0.0
+        self.total = 0.0
+        self.bounds = buckets
+        self.counts = [0] * (len(buckets) + 1)
+
+    def observe(self, value: float) -> None:
+        self.counts[bisect.bisect_left(self.bounds, value)] += 1
+        self.total += value
+
+
+class _Family:
+    def __init__(self, name: str, description: str, kind: str) -> None:
+        self.name, self.description, self.kind = name, description, kind
+        self.handles = 0
+        self.series: Dict[Labels, _Series] = {}
+
+
+class MetricsRegistry:
+    """Safe to use from any thread. Refusals are HostError in the server's words."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._ids = itertools.count(1)
+        self._families: Dict[str, _Family] = {}
+        self._by_handle: Dict[int, _Family] = {}
+        self._metrics: Dict[int, Tuple[_Family, _Series]] = {}
+
+    def create_family(self, name: str, description: str, kind: int) -> int:
+        """A handle on the family `name`, which several handles may share."""
+        with self._lock:
+            family = self._families.get(name)
+            if family is None:
+                if not _METRIC_NAME.match(name):
+                    raise HostError("Invalid metric name")
+                family = self._families[name] = _Family(name, description, _KIND_NAMES[kind])
+            elif family.kind != _KIND_NAMES[kind]:
+                raise HostError("Family name already exists with different type")
+            family.handles += 1
+            handle = next(self._ids)
+            self._by_handle[handle] = family
+            return handle
+
+    def delete_family(self, handle: int) -> None:
+        """Give a handle back; the family leaves the page with its last one."""
+        with self._lock:
+            family = self._by_handle.pop(handle, None)
+            if family is None:
+                return
+            family.handles -= 1
+            if not family.handles:
+                self._families.pop(family.name, None)
+
+    def create_metric(self, handle: int, labels: str, buckets: Optional[List[float]]) -> int:
+        """A handle on one series; equal labels share it. `labels` is JSON text."""
+        with self._lock:
+            family = self._by_handle[handle]
+            key = _labels(labels, family.kind)
+            bounds = list(buckets or [])
+            if any(low >= high for low, high in zip(bounds, bounds[1:])):
+                raise HostError("Bucket Boundaries must be strictly sorted")
+            series = family.series.setdefault(key, _Series(bounds))
+            made = next(self._ids)
+            self._metrics[made] = (family, series)
+            return made
+
+    def operate(self, metric: int, operation: str, value: float = 0.0) -> float:
+        """Increment, Set, Observe or Value on a series; the value after it."""
+        with self._lock:
+            family, series = self._metrics[metric]
+            allowed = {
+                "COUNTER": ("Increment", "Value"),
+                "GAUGE": ("Increment", "Set", "Value"),
+                "HISTOGRAM": ("Observe",),
+            }[family.kind]
+            kind = f"TRITONSERVER_METRIC_KIND_{family.kind}"
+            if operation not in allowed:
+                raise HostError(f"{kind} does not support {operation}")
+            if operation == "Increment":
+                if family.kind == "COUNTER" and value < 0.0:
+                    raise HostError(f"{kind} can only be incremented monotonically by non-negative values.")
+                series.value += value
+            elif operation == "Set":
+                series.value = value
+            elif operation == "Observe":
+                series.observe(value)
+            return series.value
+
+    def render(self) -> str:
+        """The families in Prometheus' text format, in the order of their creation, none without a series."""
+        with self._lock:
+            lines: List[str] = []
+            for family in self._families.values():
+                if family.series:
+                    lines += _family_lines(family)
+            return "".join(line + "\n" for line in lines)
+
+
+def _labels(text: str, kind: str) -> Labels:
+    values: Dict[str, Any] = json.loads(text) or {}
+    for value in values.values():
+        if not isinstance(value, str):
+            raise HostError("attempt to access JSON non-string as string")
+    for name in values:
+        if not _LABEL_NAME.match(name) or (kind == "HISTOGRAM" and name == "le"):
+            raise HostError("Invalid label name")
+    return tuple(sorted(values.items()))
+
+
+def _family_lines(family: _Family) -> List[str]:
+    lines = []
+    if family.description:
+        escaped = family.description.replace("\\", "\\\\").replace("\n", "\\n")
+        lines.append(f"# HELP {family.name} {escaped}")
+    lines.append(f"# TYPE {family.name} {family.kind.lower()}")
+    for labels, series in family.series.items():
+        if family.kind != "HISTOGRAM":
+            lines.append(f"{family.name}{_braces(labels)} {_number(series.value)}")
+            continue
+        lines.append(f"{family.name}_count{_braces(labels)} {sum(series.counts)}")
+        lines.append(f"{family.name}_sum{_braces(labels)} {_number(series.total)}")
+        seen = 0
+        for bound, count in zip([*series.bounds, float("inf")], series.counts):
+            seen += count
+            lines.append(f"{family.name}_bucket{_braces((*labels, ('le', _number(bound))))} {seen}")
+    return lines
+
+
+def _braces(labels: Labels) -> str:
+    if not labels:
+        return ""
+    return "{" + ",".join(f'{name}="{_escaped(value)}"' for name, value in labels) + "}"
+
+
+def _escaped(value: str) -> str:
+    return value.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
+
+
+def _number(value: float) -> str:
+    if value != value:
+        return "Nan"
+    if value in (float("inf"), float("-inf")):
+        return "+Inf" if value > 0 else "-Inf"
+    return f"{value:.16g}"

@@ -1,0 +1,53 @@
+"""The text of a Python exception as the stub's C++ code writes it."""
+
+from __future__ import annotations
+
+import os
+from types import CodeType, FrameType
+from typing import Any, Callable, List, Optional, Set
+
+_FOLDER = os.path.dirname(os.path.abspath(__file__))
+_BOUNDARIES: Set[CodeType] = set()
+
+
+def boundary(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Mark `function` as the place where C++ calls into Python: no frame above it is shown."""
+    _BOUNDARIES.add(function.__code__)
+    return function
+
+
+def describe(error: BaseException) -> str:
+    """``ValueError: boom\\n\\nAt:\\n  model.py(9): execute\\n``, innermost frame first.
+
+    Source: `error_string` of pybind11 2.10: not the traceback but the callers of its innermost frame, each
+    with the line it stands at now; no "At:" part when no Python frame of the model was entered.
+    """
+    try:
+        message = str(error)
+        trouble = ""
+    except BaseException as second:
+        message, trouble = "<MESSAGE UNAVAILABLE DUE TO ANOTHER EXCEPTION>", describe(second)
+    message = message.encode("utf-8", "backslashreplace").decode("utf-8") or "<EMPTY MESSAGE>"
+    frames = _frames(error)
+    text = f"{type(error).__name__}: {message}"
+    if frames:
+        text += "\n\nAt:\n" + "".join(f"  {frame}\n" for frame in frames)
+    if trouble:
+        text += ("" if frames else "\n") + f"\nMESSAGE UNAVAILABLE DUE TO EXCEPTION: {trouble}"
+    return text
+
+
+def _frames(error: BaseException) -> List[str]:
+    trace = error.__traceback__
+    if trace is None:
+        return []
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+    frame: Optional[FrameType] = trace.tb_frame
+    lines = []
+    while frame is not None and frame.f_code not in _BOUNDARIES:
+        code = frame.f_code
+        if os.path.dirname(code.co_filename) != _FOLDER:
+            lines.append(f"{code.co_filename}({frame.f_lineno}): {code.co_name}")
+        frame = frame.f_back
+    return lines
