@@ -6,6 +6,7 @@ import queue
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from triton_pyb.emulator.errors import InferenceFailed
 from triton_pyb.emulator.messages import WireError, WireRequest, WireResponse
 from triton_pyb.emulator.validation import RequestRefused
 
@@ -48,10 +49,18 @@ class ModelHost:
             yield _one_answer(responses)
 
     def load_model(self, name: str, config: str, files: dict[str, bytes]) -> str | None:
-        return self._store.load_on_request(name, config, files)
+        try:
+            self._store.control_load(name, config, files)
+        except InferenceFailed as error:
+            return error.message
+        return None
 
     def unload_model(self, name: str, unload_dependents: bool) -> str | None:
-        return self._store.unload_on_request(name, unload_dependents)
+        try:
+            self._store.control_unload(name, unload_dependents)
+        except InferenceFailed as error:
+            return error.message
+        return None
 
     def is_model_ready(self, name: str, version: str) -> bool:
         model = self._store.find(name, int(version) if version else -1)

@@ -133,8 +133,7 @@ def _inputs(document: Any, request: WireRequest, binary: memoryview, model: str)
     with _parsing("inputs"):
         inputs = rapid_json.array_member(document, "inputs")
     for entry in inputs:
-        if not isinstance(entry, dict):
-            _refuse_sources([])
+        source = _source(entry)
         with _parsing("name"):
             name = rapid_json.text_member(entry, "name")
         with _parsing("datatype"):
@@ -146,43 +145,49 @@ def _inputs(document: Any, request: WireRequest, binary: memoryview, model: str)
         if any(tensor.name == name for tensor in request.inputs):
             prefix = f"[request id: {request.request_id or '<id_unknown>'}] "
             raise RequestRefused(f"{prefix}input '{name}' already exists in request")
-        array, used = _data(entry, name, datatype, shape, binary, model)
+        array, used = _data(entry, source, WireTensor(name, datatype, shape, _NOTHING), binary, model)
         binary = binary[used:]
         request.inputs.append(WireTensor(name, datatype, shape, array))
     if len(binary):
         raise RequestRefused(f"unexpected additional input data for model '{model}'")
 
 
-def _data(
-    entry: dict[str, Any], name: str, datatype: str, shape: tuple[int, ...], binary: memoryview, model: str
-) -> tuple[NDArray[Any], int]:
+_NOTHING: NDArray[Any] = np.empty(0)
+
+
+def _source(entry: Any) -> str:
+    """Where an input's data stands: exactly one place is allowed, and that is looked at first."""
+    entry = entry if isinstance(entry, dict) else {}
     parameters = entry.get("parameters")
     parameters = parameters if isinstance(parameters, dict) else {}
-    sources = [key for key in ("data",) if key in entry]
+    sources = ["data"] if "data" in entry else []
     sources += [key for key in ("binary_data_size", "shared_memory_region") if key in parameters]
-    if len(sources) != 1:
-        _refuse_sources(sources)
-    if sources == ["shared_memory_region"]:
-        region = parameters["shared_memory_region"]
-        raise RequestRefused(f"Unable to find shared memory region: '{region}'", "NOT_FOUND")
-    if sources == ["binary_data_size"]:
-        with _parsing("binary_data_size"):
-            size = rapid_json.as_unsigned(parameters["binary_data_size"])
-        if size > len(binary):
-            raise RequestRefused(
-                f"unexpected size for input '{name}', expecting {size - len(binary)} additional bytes for model"
-                f" '{model}'"
-            )
-        return byte_tensors.array_of(bytes(binary[:size]), datatype, shape), size
-    return _json_data(entry, name, datatype, shape), 0
-
-
-def _refuse_sources(sources: list[str]) -> None:
+    if len(sources) == 1:
+        return sources[0]
     got = "But set " + " ".join(f"'{source}'" for source in sources) if sources else "But no field is set"
     raise RequestRefused(
         "Input must set only one of the following fields: 'data', 'binary_data_size' in 'parameters',"
         f" 'shared_memory_region' in 'parameters'. {got}"
     )
+
+
+def _data(
+    entry: dict[str, Any], source: str, tensor: WireTensor, binary: memoryview, model: str
+) -> tuple[NDArray[Any], int]:
+    """The input's array, and how many bytes of `binary` it took."""
+    if source == "data":
+        return _json_data(entry, tensor.name, tensor.datatype, tensor.shape), 0
+    if source == "shared_memory_region":
+        region = entry["parameters"]["shared_memory_region"]
+        raise RequestRefused(f"Unable to find shared memory region: '{region}'", "NOT_FOUND")
+    with _parsing("binary_data_size"):
+        size = rapid_json.as_unsigned(entry["parameters"]["binary_data_size"])
+    if size > len(binary):
+        raise RequestRefused(
+            f"unexpected size for input '{tensor.name}', expecting {size - len(binary)} additional bytes for"
+            f" model '{model}'"
+        )
+    return byte_tensors.array_of(bytes(binary[:size]), tensor.datatype, tensor.shape), size
 
 
 def _json_data(entry: dict[str, Any], name: str, datatype: str, shape: tuple[int, ...]) -> NDArray[Any]:

@@ -49,12 +49,19 @@ class ServerLog:
         self.outputs: list[tuple[str, str]] = []
         self.listeners: list[Callable[[Record], None]] = []
         self.output_listeners: list[Callable[[str, str], None]] = []
-        self._verbose = verbose
+        self.settings: dict[str, object] = {
+            "log_file": "",
+            "log_info": True,
+            "log_warning": True,
+            "log_error": True,
+            "log_verbose_level": int(verbose),
+            "log_format": "default",
+        }
         self._lock = threading.Lock()
 
     def model(self, level: str, file: str, line: int, message: str) -> None:
         """An entry from `pb_utils.Logger`; verbose ones are dropped unless asked for, as on the server."""
-        if level == "VERBOSE" and not self._verbose:
+        if level == "VERBOSE" and not self.settings["log_verbose_level"]:
             return
         self._add(Record(level, file, line, message))
 

@@ -11,14 +11,12 @@ from typing import Any
 from triton_pyb.emulator import loaded_model, model_config, repository
 from triton_pyb.emulator.ensemble import EnsembleScheduler
 from triton_pyb.emulator.ensemble_rules import complete_decoupled, refuse_dependencies
-from triton_pyb.emulator.errors import LoadFailed
+from triton_pyb.emulator.errors import InferenceFailed, LoadFailed
 from triton_pyb.emulator.host import ModelHost
 from triton_pyb.emulator.loaded_model import LoadedModel, Machine
 from triton_pyb.emulator.log import ServerLog
 from triton_pyb.emulator.stub.registry import MetricsRegistry
 from triton_pyb.emulator.validation import RequestRefused
-
-_NOT_EXPLICIT = "explicit model load / unload is not allowed if polling is enabled"
 
 
 @dataclass
@@ -106,22 +104,24 @@ class ModelStore:
             if failure.model == name:
                 raise failure
 
-    def load_on_request(self, name: str, config: str, files: dict[str, bytes]) -> str | None:
-        """`load` for a client or a model: the server's message, or None."""
-        if self.control != "explicit":
-            return _NOT_EXPLICIT
-        try:
-            self.load(name, config, files)
-        except LoadFailed as error:
-            return error.message
-        return None
+    def control_load(self, name: str, config: str = "", files: dict[str, bytes] | None = None) -> None:
+        """`load` for a client or a model: only where the control mode allows it."""
+        self._refuse_unless_explicit()
+        self.load(name, config, files)
 
-    def unload_on_request(self, name: str, unload_dependents: bool = False) -> str | None:
+    def control_unload(self, name: str, unload_dependents: bool = False) -> None:
         """`unload` for a client or a model; a name nobody knows is no error."""
-        if self.control != "explicit":
-            return _NOT_EXPLICIT
+        self._refuse_unless_explicit()
         self.unload(name, unload_dependents)
-        return None
+
+    def _refuse_unless_explicit(self) -> None:
+        if self.control != "explicit":
+            raise InferenceFailed(
+                "explicit model load / unload is not allowed if polling is enabled",
+                "UNAVAILABLE",
+                "the emulated server",
+                "start it with model_control_mode='explicit'",
+            )
 
     def unload(self, name: str, unload_dependents: bool = False) -> None:
         """Take every version of a model out of service."""

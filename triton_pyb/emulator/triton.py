@@ -239,24 +239,21 @@ class EmulatedTriton:
 
     # -- models
 
-    def load_model(self, name: str) -> None:
-        """Load or reload a model; needs ``model_control_mode="explicit"``."""
-        self._refuse_unless_explicit()
-        self._store.load(name)
+    def load_model(self, name: str, config: str = "", files: Mapping[str, bytes] | None = None) -> None:
+        """Load or reload a model; needs ``model_control_mode="explicit"``.
+
+        Parameters
+        ----------
+        config : str
+            A configuration in JSON form, in place of config.pbtxt.
+        files : dict
+            ``"file:1/model.py"`` to bytes: the model's folder, in place of the one on disk; needs `config`.
+        """
+        self._store.control_load(name, config, dict(files or {}))
 
     def unload_model(self, name: str, unload_dependents: bool = False) -> None:
         """Take a model out of service; needs ``model_control_mode="explicit"``."""
-        self._refuse_unless_explicit()
-        self._store.unload(name, unload_dependents)
-
-    def _refuse_unless_explicit(self) -> None:
-        if not self._explicit:
-            raise InferenceFailed(
-                "explicit model load / unload is not allowed if polling is enabled",
-                "UNAVAILABLE",
-                "EmulatedTriton",
-                "use model_control_mode='explicit'",
-            )
+        self._store.control_unload(name, unload_dependents)
 
     def is_model_ready(self, name: str, version: str = "") -> bool:
         """False for anything unknown."""
