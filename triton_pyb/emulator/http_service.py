@@ -130,13 +130,14 @@ class HttpService:
         config = parameters.pop("config", "")
         files = {key: metadata.decoded(value) for key, value in parameters.items() if key.startswith("file:")}
         name = request.match_info["model"]
-        failure = await asyncio.to_thread(self._store.control_load, name, config, files)
-        return _answered(failure)
+        await asyncio.to_thread(self._store.control_load, name, config, files)
+        return _done()
 
     async def _unload(self, request: web.Request) -> web.Response:
         dependents = bool((await _parameters(request)).get("unload_dependents", False))
         name = request.match_info["model"]
-        return _answered(await asyncio.to_thread(self._store.control_unload, name, dependents))
+        await asyncio.to_thread(self._store.control_unload, name, dependents)
+        return _done()
 
     # -- inference
 
@@ -213,9 +214,7 @@ def _empty(status: int) -> web.Response:
     return web.Response(status=status, content_type="text/plain", charset=None)
 
 
-def _answered(failure: InferenceFailed | None) -> web.Response:
-    if failure is not None:
-        raise failure
+def _done() -> web.Response:
     return web.Response(content_type="application/json", charset=None)
 
 
