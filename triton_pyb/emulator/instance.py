@@ -100,7 +100,6 @@ class Launch:
     python: Optional[str] = None
     cwd: Optional[str] = None
     environment: Dict[str, str] = field(default_factory=dict)
-    model_file: Optional[str] = None  # in place of <version>/model.py: the stand-in of another backend
     gpu: bool = False
     model_file: Optional[str] = None
     execute_timeout_s: Optional[float] = None
