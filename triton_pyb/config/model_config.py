@@ -28,18 +28,23 @@ class TensorConfig:
     dims : tuple of int
         As in the configuration: per item with ``max_batch_size > 0``, with the leading axis otherwise.
     optional : bool
+    ragged : bool
+        ``allow_ragged_batch``: the server may join requests that differ in this input's shape.
     """
 
-    def __init__(self, name: str, dtype: str, dims: Iterable[int], optional: bool = False) -> None:
+    def __init__(
+        self, name: str, dtype: str, dims: Iterable[int], optional: bool = False, ragged: bool = False
+    ) -> None:
         self.name = name
         self.dtype = dtype
         self.dims = tuple(int(size) for size in dims)
         self.optional = optional
+        self.ragged = ragged
 
     @classmethod
-    def of(cls, field: Field, batching: bool) -> TensorConfig:
+    def of(cls, field: Field, batching: bool, ragged: bool = False) -> TensorConfig:
         """The declaration behind one Field of a Signature."""
-        return cls(field.name, field.dtype, field.dims(batching), field.optional)
+        return cls(field.name, field.dtype, field.dims(batching), field.optional, ragged and batching)
 
     def __str__(self) -> str:
         return f"'{self.name}' {self.dtype}{list(self.dims)}"
@@ -131,6 +136,8 @@ def _model(
             entry.dims.extend(tensor.dims)
             if tensor.optional:
                 entry.optional = True
+            if tensor.ragged:
+                entry.allow_ragged_batch = True
     if max_batch_size > 0 and max_queue_delay_microseconds is not None:
         config.dynamic_batching.SetInParent()  # without the block the server never joins requests
         if max_queue_delay_microseconds:

@@ -65,17 +65,22 @@ class Tensor(Marker):
     Parameters
     ----------
     dtype : str or numpy dtype
-        Any usual spelling: ``"FP32"``, ``"TYPE_FP32"``, ``"float32"``, ``np.float32``.
+        Any usual spelling: ``"FP32"``, ``"TYPE_FP32"``, ``"float32"``, ``np.float32``.  May be left out where
+        the Python type says it: ``Annotated[NDArray[np.float32], Tensor(shape=(3,))]``.
     shape : tuple of int or str
         The shape of one item: sizes, ``-1``, or symbols (``("H", "W", 3)``).
     name : str, optional
         The tensor's name in Triton; an input's default is its argument's name.
+    cast : {"safe", "same_kind", "unsafe"}
+        Output only.  ``"safe"`` refuses a cast that would lose something.  ``"same_kind"`` lets floats overflow
+        and integers wrap, as numpy's own rule of that name does; ``"unsafe"`` takes any number.
     """
 
-    def __init__(self, dtype: object, shape: Tuple[Dim, ...] = (), name: str = "") -> None:
+    def __init__(self, dtype: object = None, shape: Tuple[Dim, ...] = (), name: str = "", cast: str = "safe") -> None:
         self.dtype = dtype
         self.shape = shape
         self.name = name
+        self.cast = cast
 
 
 class Image(Marker):
@@ -87,12 +92,26 @@ class Image(Marker):
         Channel order of the array that the function gets: shape (height, width, 3), or (height, width) for GRAY.
     max_pixels : int
         A larger picture is rejected before it is decoded.  The default is Pillow's own warning limit.
+    shape : tuple of one int or str
+        ``()`` for one picture per item.  ``(2,)`` or ``("N",)``: several, and the function gets a list of them.
+    decoded : str
+        Name of a second, optional input that takes the picture already decoded: UINT8 of shape
+        (height, width, 3), or (height, width) for GRAY, in `mode`.  A request sends one of the two.
     """
 
-    def __init__(self, mode: str = "RGB", name: str = "", max_pixels: int = 89_478_485) -> None:
+    def __init__(
+        self,
+        mode: str = "RGB",
+        name: str = "",
+        max_pixels: int = 89_478_485,
+        shape: Tuple[Dim, ...] = (),
+        decoded: str = "",
+    ) -> None:
         self.mode = mode
         self.name = name
         self.max_pixels = max_pixels
+        self.shape = shape
+        self.decoded = decoded
 
 
 class Json(Marker):
@@ -100,6 +119,19 @@ class Json(Marker):
 
     def __init__(self, name: str = "") -> None:
         self.name = name
+
+
+class Lengths(Marker):
+    """With ``batch="pad"``: the true sizes of an input's variable axes, before padding.
+
+    ``lengths: Annotated[np.ndarray, Lengths("tokens")]`` is INT64 of shape (n_rows,), or (n_rows, n_variable)
+    when the input has several variable axes.
+    """
+
+    name = ""
+
+    def __init__(self, input: str) -> None:
+        self.input = input
 
 
 class Name(Marker):

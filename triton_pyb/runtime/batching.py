@@ -1,48 +1,113 @@
-"""Join the items of several requests and cut a joined result back; pure numpy."""
+"""Which items meet in one call of a joined mode, and how their columns are put together.
+
+A segment is a run of items of one request; a call takes a list of segments.  Pure functions, no pb_utils.
+"""
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Sequence, Union
+import json
+from typing import Any, Dict, Iterable, List, NamedTuple, Sequence, Tuple
 
 import numpy as np
 
-from .dtypes import Array
+from .arrays import concatenate
+from .errors import InputError
+from .received import Column, Received
+from .signature import Field, Signature
 
-Column = Union[Array, List[Any]]
+
+class Segment(NamedTuple):
+    """Items `start` to `stop` (exclusive) of one request."""
+
+    request: int
+    start: int
+    stop: int
+
+    @property
+    def n_items(self) -> int:
+        return self.stop - self.start
+
+
+def plan_calls(signature: Signature, requests: Dict[int, Received]) -> List[List[Segment]]:
+    """The calls that serve these requests, items in order of arrival.
+
+    Items meet when their arrays can be stacked (pad mode: padded), when the same optional inputs came, and when
+    they agree in `group_by`; at most `limit` of them.  Triton's own batcher joins equal shapes only, but pictures
+    are all of one shape on the wire and differ once decoded: a request must not fail because of its company.
+    """
+    groups: Dict[Any, List[Segment]] = {}
+    for index, received in requests.items():
+        for key, segment in _segments(signature, index, received):
+            members = groups.setdefault(key, [])
+            last = members[-1] if members else None
+            if last is not None and last.request == index and last.stop == segment.start:
+                members[-1] = Segment(index, last.start, segment.stop)
+            else:
+                members.append(segment)
+    limit = signature.options.get("limit")
+    calls: List[List[Segment]] = []
+    for members in groups.values():
+        calls += [members] if limit is None else list(chunks(members, limit))
+    return calls
+
+
+def chunks(segments: Iterable[Segment], size: int) -> Iterable[List[Segment]]:
+    """Cut a list of segments into lists of at most `size` items."""
+    chunk: List[Segment] = []
+    room = size
+    for segment in segments:
+        start = segment.start
+        while start < segment.stop:
+            stop = min(segment.stop, start + room)
+            chunk.append(Segment(segment.request, start, stop))
+            room -= stop - start
+            start = stop
+            if room == 0:
+                yield chunk
+                chunk, room = [], size
+        if segment.start == segment.stop:  # a request without items is served too
+            chunk.append(segment)
+    if chunk:
+        yield chunk
+
+
+def halves(segments: Sequence[Segment]) -> List[List[Segment]]:
+    """The two halves of a call, by items."""
+    total = sum(segment.n_items for segment in segments)
+    return list(chunks(segments, (total + 1) // 2))
 
 
 def join(columns: Sequence[Column]) -> Column:
-    """One column out of those of several requests, in request order.
-
-    Parameters
-    ----------
-    columns : sequence of numpy.ndarray of shape (n_items, *shape), or of list
-        All of one kind; the arrays agree in `shape`.
+    """One column out of those of several segments, in order.
 
     Returns
     -------
-    numpy.ndarray of shape (n_rows, *shape), or list
+    numpy.ndarray or torch.Tensor of shape (n_rows, *shape), or list
         The very object that came when it is the only one; else a new one (one copy).
     """
-    if len(columns) == 1:
-        return columns[0]
     if isinstance(columns[0], list):
-        return [item for column in columns for item in column]
-    return np.concatenate(columns)
+        return columns[0] if len(columns) == 1 else [item for column in columns for item in column]
+    joined: Column = concatenate(columns)
+    return joined
+
+
+def cut(column: Column, start: int, stop: int) -> Column:
+    """A part of a column: a view, and the column itself where the part is all of it."""
+    return column if start == 0 and stop == len(column) else column[start:stop]
 
 
 def split(column: Column, counts: Sequence[int]) -> List[Column]:
-    """Cut a joined column back into one per request.
+    """Cut a joined column back into one per segment.
 
     Parameters
     ----------
-    column : numpy.ndarray of shape (n_rows, *shape), or list of length n_rows
+    column : array of shape (n_rows, *shape), or list of length n_rows
     counts : sequence of int
-        How many items each request brought; their sum is n_rows, which the caller has checked.
+        How many items each segment brought; their sum is n_rows, which the caller has checked.
 
     Returns
     -------
-    list of numpy.ndarray or list
+    list of arrays or lists
         Views of `column` where it is an array.
 
     Examples
@@ -53,21 +118,97 @@ def split(column: Column, counts: Sequence[int]) -> List[Column]:
     parts: List[Column] = []
     start = 0
     for count in counts:
-        parts.append(column[start : start + count])
+        parts.append(cut(column, start, start + count))
         start += count
     return parts
 
 
-def group_by_shape(columns: Sequence[Dict[str, Column]]) -> List[List[int]]:
-    """Indexes of requests that can be joined: those whose arrays agree in item shape, in order of arrival.
+def stack_pictures(field: Field, pictures: List[Any]) -> Column:
+    """Pictures of one size as one array."""
+    if not pictures:
+        gray = field.options.get("mode") == "GRAY"
+        return np.zeros((0, 0, 0) if gray else (0, 0, 0, 3), np.uint8)
+    stacked: Column = np.stack(pictures)
+    return stacked
 
-    Triton's own batcher joins equal shapes only, but pictures are all of one shape on the wire and differ once
-    decoded; a request must not fail because of the company it keeps.
+
+def check_sizes(signature: Signature, received: Received, model_name: str) -> None:
+    """Refuse a request whose pictures cannot become one array, unless the step asked for buckets or padding.
+
+    Raises
+    ------
+    InputError
+        When a stacked input brings pictures of several sizes.
     """
-    groups: Dict[Any, List[int]] = {}
-    for index, column in enumerate(columns):
-        key = tuple(
-            (name, part.shape[1:] if isinstance(part, np.ndarray) else None) for name, part in sorted(column.items())
-        )
-        groups.setdefault(key, []).append(index)
-    return list(groups.values())
+    if signature.batch not in ("stack", "request") or signature.options.get("ragged") == "bucket":
+        return
+    for field in stacked_pictures(signature):
+        column = received.columns.get(field.argument, [])
+        if not isinstance(column, list):
+            continue
+        sizes = sorted({picture.shape[:2] for picture in column if picture is not None})
+        if len(sizes) > 1:
+            raise InputError(
+                "TPB227",
+                f"input '{field.name}' brings pictures of several sizes in one request: "
+                + ", ".join(f"{width} x {height}" for height, width in sizes),
+                f"model '{model_name}'",
+                "send one picture per request, or pictures of one size",
+            )
+
+
+def stacked_pictures(signature: Signature) -> List[Field]:
+    """Encoded pictures that the function wants as one array."""
+    return [field for field in signature.inputs if field.kind == "image" and not field.listed]
+
+
+def _segments(signature: Signature, index: int, received: Received) -> Iterable[Tuple[Any, Segment]]:
+    """Keyed runs of one request's items, without those that could not be decoded."""
+    common = _request_key(signature, received), index if signature.batch == "request" else None
+    per_item = _needs_item_keys(signature, received)
+    if not per_item and not received.failed:
+        yield common, Segment(index, 0, received.n_items)
+        return
+    for item in range(received.n_items):
+        if item not in received.failed:
+            yield (common, _item_key(signature, received, item)), Segment(index, item, item + 1)
+
+
+def _request_key(signature: Signature, received: Received) -> Any:
+    shapes = []
+    for field in signature.inputs:
+        column = received.columns.get(field.argument)
+        if column is not None and not isinstance(column, list):
+            shape = tuple(column.shape[1:])
+            shapes.append((field.argument, len(shape) if signature.batch == "pad" else shape))
+    parameter = signature.options.get("group_by")
+    value = None
+    if parameter is not None and signature.input(parameter) is None:
+        value = _hashable(received.info.parameters.get(parameter))
+    return tuple(sorted(received.columns)), tuple(shapes), value
+
+
+def _needs_item_keys(signature: Signature, received: Received) -> bool:
+    by_input = signature.input(signature.options.get("group_by", "")) is not None
+    return by_input or (signature.batch == "stack" and bool(stacked_pictures(signature)))
+
+
+def _item_key(signature: Signature, received: Received, item: int) -> Any:
+    key: List[Any] = []
+    if signature.batch == "stack":
+        for field in stacked_pictures(signature):
+            column = received.columns.get(field.argument)
+            if isinstance(column, list):
+                key.append(column[item].shape)
+    field_by = signature.input(signature.options.get("group_by", ""))
+    if field_by is not None and field_by.argument in received.columns:
+        value = received.columns[field_by.argument][item]
+        key.append(_hashable(value.tolist() if hasattr(value, "tolist") else value))
+    return tuple(key)
+
+
+def _hashable(value: Any) -> Any:
+    """Type and value: 1, True and "1" do not meet."""
+    if isinstance(value, (dict, list)):
+        return "json", json.dumps(value, sort_keys=True, default=str)
+    return type(value).__name__, value

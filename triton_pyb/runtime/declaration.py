@@ -8,15 +8,17 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import sys
-from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Tuple
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from . import fields
-from .annotations import Batch
+from .annotations import Lengths
+from .batch_options import BATCH_MODES, Problem, read_options
+from .context import Context
 from .errors import DeclarationError, did_you_mean, raise_all
 from .signature import Field, Signature
 
-#: The batch modes, in the words of ``batch=``.
-BATCH_MODES = ("each", "stack")
+#: Kinds whose items come as an array, so that a joined call can stack them.
+_ARRAYS = ("tensor", "number", "image")
 
 
 class Place(NamedTuple):
@@ -32,7 +34,8 @@ class Place(NamedTuple):
 
 def place_of(function: Callable[..., Any]) -> Place:
     """Name, file and first line of a function or a callable object."""
-    code = getattr(inspect.unwrap(function), "__code__", None)
+    target = inspect.unwrap(function)
+    code = getattr(target, "__code__", None) or getattr(_call_method(target), "__code__", None)
     name = getattr(function, "__name__", type(function).__name__)
     return Place(name, code.co_filename if code else "?", code.co_firstlineno if code else 0)
 
@@ -47,9 +50,18 @@ def read_signature(
     inputs: Optional[Mapping[str, Any]] = None,
     outputs: Optional[Mapping[str, Any]] = None,
     batch: str = "each",
+    options: Optional[Mapping[str, Any]] = None,
+    problems: Sequence[Problem] = (),
     localns: Optional[Mapping[str, Any]] = None,
 ) -> Signature:
     """The Signature of `function`.
+
+    Parameters
+    ----------
+    options : mapping
+        The decorator's other keywords; those that belong to the batch mode are kept.
+    problems : sequence of (code, what, fix)
+        Mistakes found elsewhere in the same declaration, to be reported with these.
 
     Raises
     ------
@@ -59,17 +71,25 @@ def read_signature(
         When an annotation names something unknown so far and nothing else is wrong.
     """
     reader = _Reader(function, place_of(function), batch, localns)
+    kept, option_problems = read_options(batch, options or {})
+    for problem in (*problems, *option_problems):
+        reader.error(*problem)
     reader.check_function()
     found_inputs = reader.inputs(inputs)
     found_outputs, bare = reader.outputs(outputs)
+    if kept.get("on_item_error") == "mask":
+        found_outputs.append(Field(kept.get("status_output", "status"), "INT32", (), "status"))
     reader.check_names("input", found_inputs)
     reader.check_names("output", found_outputs)
+    reader.check_injected(found_inputs)
     raise_all(reader.errors)
     if reader.unresolved:
         raise Unresolved("; ".join(reader.unresolved))
     module = getattr(function, "__module__", "") or ""
     qualified = getattr(function, "__qualname__", type(function).__qualname__)
-    return Signature(f"{module}:{qualified}", tuple(found_inputs), tuple(found_outputs), batch, bare)
+    return Signature(
+        f"{module}:{qualified}", tuple(found_inputs), tuple(found_outputs), batch, bare, reader.injected, kept
+    )
 
 
 class _Reader:
@@ -83,7 +103,9 @@ class _Reader:
         self.batch = batch
         self.errors: List[DeclarationError] = []
         self.unresolved: List[str] = []
+        self.injected: Dict[str, Dict[str, str]] = {}
         target = inspect.unwrap(function)
+        target = target if hasattr(target, "__globals__") else _call_method(target)
         self.globals: Dict[str, Any] = getattr(target, "__globals__", {})
         self.locals = dict(localns or {})
         self.parameters = _parameters(function)
@@ -127,22 +149,52 @@ class _Reader:
                         f"inputs= names '{name}', which is no argument{did_you_mean(name, usable)}",
                         f"the arguments are {', '.join(map(repr, usable)) or 'none'}",
                     )
-        elif not usable and not self.errors:
-            self.error("TPB101", "a step needs at least one input", "give the function an annotated argument")
-        found = []
+        found: List[Field] = []
         for name, parameter in usable.items():
-            field = self.input(name, parameter, given)
-            if field is not None:
-                found.append(field)
+            if not self.inject(name, parameter):
+                found += self.input(name, parameter, given)
+        if not found and not self.errors and not self.unresolved:
+            self.error("TPB101", "a step needs at least one input", "give the function an annotated argument")
         return found
 
-    def input(self, name: str, parameter: inspect.Parameter, given: Optional[Mapping[str, Any]]) -> Optional[Field]:
+    def inject(self, name: str, parameter: inspect.Parameter) -> bool:
+        """Note an argument that is no input: a Context, or the lengths of a padded input."""
+        if parameter.annotation is parameter.empty:
+            return False
+        annotation = self.resolve(parameter.annotation, f"input '{name}'", report=False)
+        if annotation is Context:
+            self.injected[name] = {"kind": "context"}
+            return True
+        marker = next((m for m in getattr(annotation, "__metadata__", ()) if isinstance(m, Lengths)), None)
+        if marker is None:
+            return False
+        self.injected[name] = {"kind": "lengths", "input": marker.input}
+        return True
+
+    def check_injected(self, inputs: Sequence[Field]) -> None:
+        names = [field.name for field in inputs]
+        for argument, what in self.injected.items():
+            if what["kind"] != "lengths":
+                continue
+            if self.batch != "pad":
+                self.error(
+                    "TPB118", f"argument '{argument}': Lengths(...) belongs to batch=\"pad\"", 'write batch="pad"'
+                )
+            elif what["input"] not in names:
+                self.error(
+                    "TPB112",
+                    f"argument '{argument}': Lengths('{what['input']}') names no input"
+                    f"{did_you_mean(what['input'], names)}",
+                    f"the inputs are {', '.join(map(repr, names))}",
+                )
+
+    def input(self, name: str, parameter: inspect.Parameter, given: Optional[Mapping[str, Any]]) -> List[Field]:
         optional = parameter.default is not parameter.empty
         if given is not None:
             if name not in given:
                 if not optional:
                     self.error("TPB101", f"argument '{name}' is not in inputs=", f"add '{name}' to inputs=")
-                return None
+                return []
             annotation = given[name]
         elif parameter.annotation is parameter.empty:
             self.error(
@@ -150,10 +202,11 @@ class _Reader:
                 f"argument '{name}' has no annotation",
                 f'write `{name}: Annotated[np.ndarray, Tensor("FP32", (...))]`, `{name}: str`, or say it in inputs=',
             )
-            return None
+            return []
         else:
             annotation = parameter.annotation
-        return self.field(f"input '{name}'", annotation, name=name, argument=name, side="input", optional=optional)
+        field = self.field(f"input '{name}'", annotation, name=name, argument=name, side="input", optional=optional)
+        return fields.with_decoded(field) if field is not None else []
 
     def outputs(self, given: Optional[Mapping[str, Any]]) -> Tuple[List[Field], bool]:
         if given is not None:
@@ -164,7 +217,7 @@ class _Reader:
                 for name, word in given.items()
             ]
             return [field for field in found if field is not None], len(given) == 1
-        annotation = inspect.signature(self.function).return_annotation if self.parameters is not None else None
+        annotation = _return_annotation(self.function)
         if annotation is inspect.Signature.empty:
             self.error(
                 "TPB107",
@@ -206,8 +259,8 @@ class _Reader:
         module = sys.modules.get(annotation.__module__)
         saved, self.globals = self.globals, {**self.globals, **vars(module)} if module else self.globals
         try:
-            hints = {name: _own_annotations(annotation)[name] for name in names}
-            resolved = {name: self.resolve(hint, f"output '{name}'") for name, hint in hints.items()}
+            hints = _own_annotations(annotation)
+            resolved = {name: self.resolve(hints[name], f"output '{name}'") for name in names}
         finally:
             self.globals = saved
         return {name: hint for name, hint in resolved.items() if hint is not None}
@@ -215,7 +268,8 @@ class _Reader:
     def tuple_outputs(self, parts: Tuple[Any, ...]) -> Dict[str, Any]:
         named: Dict[str, Any] = {}
         for index, part in enumerate(parts):
-            name = next((m.name for m in getattr(part, "__metadata__", ()) if getattr(m, "name", "")), "")
+            item, _ = fields.strip_batch(part)
+            name = next((m.name for m in getattr(item, "__metadata__", ()) if getattr(m, "name", "")), "")
             if not name:
                 self.error("TPB103", f"output {index} of the tuple has no name", 'add name="..." to its Annotated')
             named[name or f"#{index}"] = part
@@ -227,11 +281,10 @@ class _Reader:
         resolved = self.resolve(annotation, what)
         if resolved is None:
             return None
-        listed = getattr(resolved, "__origin__", None) is Batch and not hasattr(resolved, "__metadata__")
-        if listed:
-            resolved = self.resolve(resolved.__args__[0], what)
-            if resolved is None:
-                return None
+        resolved, listed = fields.strip_batch(resolved)
+        resolved = self.resolve(resolved, what)
+        if resolved is None:
+            return None
         try:
             field = fields.read_field(resolved, name=name, argument=argument, optional=optional, listed=listed)
         except fields.Mistake as mistake:
@@ -243,19 +296,26 @@ class _Reader:
         return field
 
     def check_batch(self, what: str, field: Field) -> None:
-        joined = self.batch != "each"
-        is_array = field.kind in ("tensor", "number", "image")
-        if joined and not field.listed and not is_array:
+        if self.batch == "each":
+            if field.listed:
+                self.error(
+                    "TPB110",
+                    f'{what}: Batch[...] with batch="each": the function sees one item at a time',
+                    'drop Batch[...], or write batch="list"',
+                )
+        elif self.batch == "list":
+            if not field.listed:
+                self.error(
+                    "TPB110",
+                    f'{what}: with batch="list" the function sees a list of items',
+                    'write Batch[...] around it, or batch="stack" for one array',
+                )
+        elif not field.listed and (field.kind not in _ARRAYS or field.options.get("python") == "pil" or _many(field)):
+            kind = "a PIL image" if field.options.get("python") == "pil" else field.kind
             self.error(
                 "TPB110",
-                f"{what}: with batch={self.batch!r} the function sees many items at once, and {field.kind} is no array",
+                f"{what}: with batch={self.batch!r} the function sees many items at once, and {kind} is no array",
                 "write Batch[...] around it: a list with one entry per item",
-            )
-        if not joined and field.listed:
-            self.error(
-                "TPB110",
-                f'{what}: Batch[...] with batch="each": the function sees one item at a time',
-                'drop Batch[...], or write batch="stack"',
             )
 
     def check_names(self, side: str, found: List[Field]) -> None:
@@ -269,7 +329,7 @@ class _Reader:
                 )
             seen[field.name] = field
 
-    def resolve(self, annotation: Any, what: str) -> Any:
+    def resolve(self, annotation: Any, what: str, report: bool = True) -> Any:
         """Evaluate an annotation written as text; None when that is not possible (noted or reported)."""
         text = getattr(annotation, "__forward_arg__", annotation)
         if not isinstance(text, str):
@@ -277,16 +337,29 @@ class _Reader:
         try:
             return eval(text, self.globals, self.locals)  # the author's own annotation, as typing does it
         except NameError as error:
-            self.unresolved.append(f"{what}: {error}")
+            if report:
+                self.unresolved.append(f"{what}: {error}")
         except DeclarationError as error:
-            self.errors.append(error)
+            if report:
+                self.errors.append(error)
         except Exception as error:
-            self.error(
-                "TPB104",
-                f"{what}: the annotation `{text}` does not evaluate: {type(error).__name__}: {error}",
-                "correct the annotation",
-            )
+            if report:
+                self.error(
+                    "TPB104",
+                    f"{what}: the annotation `{text}` does not evaluate: {type(error).__name__}: {error}",
+                    "correct the annotation",
+                )
         return None
+
+
+def _call_method(target: Any) -> Any:
+    """``__call__`` of an object that is no function."""
+    return vars(type(target)).get("__call__", target)
+
+
+def _many(field: Field) -> bool:
+    """Several pictures per item."""
+    return field.kind == "image" and field.shape != ()
 
 
 def _parameters(function: Callable[..., Any]) -> Dict[str, inspect.Parameter]:
@@ -294,6 +367,13 @@ def _parameters(function: Callable[..., Any]) -> Dict[str, inspect.Parameter]:
         return dict(inspect.signature(function).parameters)
     except (TypeError, ValueError):
         return {}
+
+
+def _return_annotation(function: Callable[..., Any]) -> Any:
+    try:
+        return inspect.signature(function).return_annotation
+    except (TypeError, ValueError):
+        return inspect.Signature.empty
 
 
 def _own_annotations(cls: type) -> Dict[str, Any]:

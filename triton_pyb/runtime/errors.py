@@ -125,3 +125,28 @@ class Unsupported(RequestError):
     """The request asks for what this model does not do: UNSUPPORTED (HTTP 501) for this request only."""
 
     triton_code = "UNSUPPORTED"
+
+
+class Fatal(RequestError):
+    """This instance cannot go on: this and every later request gets UNAVAILABLE with the reason.
+
+    From 26.03 on the model also reports itself not ready, so that an orchestrator can restart it.
+    """
+
+    triton_code = "UNAVAILABLE"
+
+
+class ItemError:
+    """Stands in a returned list in place of one item's value: that item failed, the others are right.
+
+    Parameters
+    ----------
+    message : str or RequestError
+        ``ItemError("no face found")`` is INVALID_ARG; ``ItemError(NotFound("..."))`` keeps the other's status.
+    """
+
+    def __init__(self, message: object) -> None:
+        self.error = message if isinstance(message, RequestError) else Reject(str(message))
+
+    def __repr__(self) -> str:
+        return f"ItemError({self.error.message!r})"

@@ -2,35 +2,39 @@
 
 from __future__ import annotations
 
-import os
-import traceback
-from typing import Any, Callable, Collection, Dict, List, Mapping, NamedTuple, Optional, Sequence, Union
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Callable, Collection, Dict, List, Mapping, Optional, Sequence, Tuple, Type, Union
 
-import numpy as np
-
-from .batching import group_by_shape, join, split
+from .batching import check_sizes, plan_calls
+from .context import Context, ModelInfo, RequestInfo
 from .declaration import Place
-from .dtypes import Array
-from .errors import InputError, OutputError, RequestError
-from .outputs import ItemOutputs, joined_outputs, on_wire
+from .errors import Fatal, OutputError
+from .joined_call import JoinedCalls
+from .outputs import Assembly, item_value, named_values
 from .received import Received, item_words, receive
+from .refusals import AUTHOR_ERRORS, STATUS, Refusal, Refusals
 from .signature import Signature
 
-Tensors = Mapping[str, Array]
+Tensors = Mapping[str, Any]
+Answer = Union[Dict[str, Any], Refusal]
 
 
-class Refusal(NamedTuple):
-    """An error answer: the name of a status of ``pb_utils.TritonError``, and the text for the client."""
+class Served:
+    """One request while it is served.
 
-    code: str
-    message: str
+    Attributes
+    ----------
+    refusal : Refusal or None
+        The whole request failed.
+    failed : dict of int to Refusal
+        Items that failed.
+    """
 
-
-Answer = Union[Dict[str, Array], Refusal]
-
-#: What an author's function may raise without taking the batch along.  SystemExit too: Triton itself turns a
-#: sys.exit() in a library into an error of every request of the batch.
-_AUTHOR_ERRORS = (Exception, SystemExit)
+    def __init__(self, received: Received, assembly: Assembly) -> None:
+        self.received = received
+        self.assembly = assembly
+        self.refusal: Optional[Refusal] = None
+        self.failed: Dict[int, Refusal] = {}
 
 
 class Execution:
@@ -48,6 +52,10 @@ class Execution:
         True when the server counts axis 0 as the batch (``max_batch_size > 0``).
     log : callable
         Takes the traceback of an author's exception, once per exception.
+    bad_input : tuple of exception classes
+        Exceptions of the function that mean INVALID_ARG.
+    model : ModelInfo, optional
+        What a Context says about the model.
     """
 
     def __init__(
@@ -58,21 +66,24 @@ class Execution:
         model_name: str,
         batching: bool,
         log: Callable[[str], None],
+        bad_input: Tuple[Type[Exception], ...] = (),
+        model: Optional[ModelInfo] = None,
     ) -> None:
         self.function = function
         self.signature = signature
-        self.place = place
-        self.model_name = model_name
         self.batching = batching
-        self.log = log
-
-    @property
-    def where(self) -> str:
-        """Model and function, short enough for a client."""
-        return f"model '{self.model_name}', {self.place.function}() ({os.path.basename(self.place.file)}:{self.place.line})"
+        self.model_name = model_name
+        self.refusals = Refusals(model_name, place, bad_input, log)
+        self.model = model or ModelInfo(model_name)
+        self.fatal: Optional[str] = None
+        workers = signature.options.get("workers", 1)
+        self.pool = ThreadPoolExecutor(workers, f"{model_name}-worker") if workers > 1 else None
 
     def run(
-        self, requests: Sequence[Tensors], requested: Optional[Sequence[Optional[Collection[str]]]] = None
+        self,
+        requests: Sequence[Tensors],
+        requested: Optional[Sequence[Optional[Collection[str]]]] = None,
+        infos: Optional[Sequence[RequestInfo]] = None,
     ) -> List[Answer]:
         """Answer every request, in order.
 
@@ -82,6 +93,8 @@ class Execution:
             Tensors by name, each of shape (n_items, *dims).
         requested : sequence of collection of str or None, optional
             The outputs that each client asked for; None asks for all.
+        infos : sequence of RequestInfo, optional
+            What the requests say besides.
 
         Returns
         -------
@@ -89,83 +102,110 @@ class Execution:
             Never raises for anything an author's function or a client does.
         """
         wanted = list(requested) if requested is not None else [None] * len(requests)
-        answers: List[Optional[Answer]] = [None] * len(requests)
-        readable: Dict[int, Received] = {}
+        about = list(infos) if infos is not None else [RequestInfo() for _ in requests]
+        answers: Dict[int, Answer] = {}
+        served: Dict[int, Served] = {}
         for index, tensors in enumerate(requests):
-            try:
-                readable[index] = receive(self.signature, tensors, self.model_name)
-            except Exception as error:
-                answers[index] = self.refusal(error, "")
-        if self.signature.batch == "each":
-            for index, received in readable.items():
-                answers[index] = self.each(received, wanted[index])
-        else:
-            order = list(readable)
-            for group in group_by_shape([readable[index].columns for index in order]):
-                members = [order[position] for position in group]
-                joined = self.joined([readable[i] for i in members], [wanted[i] for i in members])
-                for index, answer in zip(members, joined):
-                    answers[index] = answer
-        return [answer if answer is not None else Refusal("INTERNAL", "no answer") for answer in answers]
+            received = self._receive(tensors, about[index])
+            if isinstance(received, Refusal):
+                answers[index] = received
+            else:
+                assembly = Assembly(self.signature, received.n_items, wanted[index], self.refusals.where)
+                served[index] = Served(received, assembly)
+        self._serve(served)
+        for index, request in served.items():
+            answers[index] = self._finish(request)
+        return [answers[index] for index in range(len(requests))]
 
-    def each(self, received: Received, requested: Optional[Collection[str]]) -> Answer:
-        """One call per item; the first bad item fails the request and is named."""
-        outputs = ItemOutputs(self.signature, received.n_items, requested, self.where)
-        for index in range(received.n_items):
-            arguments = {name: _value(column[index]) for name, column in received.columns.items()}
-            try:
-                outputs.add(index, self.function(**arguments))
-            except _AUTHOR_ERRORS as error:
-                return self.refusal(error, item_words(index, received.n_items))
-        return outputs.tensors(self.batching)
+    def close(self) -> None:
+        """Let the worker threads go."""
+        if self.pool is not None:
+            self.pool.shutdown()
 
-    def joined(self, received: Sequence[Received], requested: Sequence[Optional[Collection[str]]]) -> List[Answer]:
-        """One call for the items of several requests; an exception fails the requests of this call."""
-        counts = [request.n_items for request in received]
-        n_rows = sum(counts)
-        names = received[0].columns
-        arguments = {name: join([request.columns[name] for request in received]) for name in names}
-        needed = None if None in requested else {name for names in requested if names is not None for name in names}
+    def refuse(self, error: BaseException, detail: str = "") -> Refusal:
+        """The answer for an exception; a Fatal one stays."""
+        refusal = self.refusals.refuse(error, detail)
+        if isinstance(error, Fatal):
+            self.fatal = self.fatal or refusal.message
+        return refusal
+
+    def stopped(self) -> Refusal:
+        """The answer after a Fatal."""
+        return Refusal("UNAVAILABLE", self.fatal or "")
+
+    def context(self, requests: Sequence[Received], rows: Sequence[Tuple[int, int]]) -> Context:
+        """What the function may ask about one call."""
+        return Context([received.info for received in requests], rows, self.model)
+
+    def _receive(self, tensors: Tensors, info: RequestInfo) -> Union[Received, Refusal]:
+        if self.fatal is not None:
+            return self.stopped()
         try:
-            columns = joined_outputs(self.signature, self.function(**arguments), n_rows, needed, self.where)
-        except _AUTHOR_ERRORS as error:
-            company = f"in a call that joined {n_rows} items of {len(received)} requests" if len(received) > 1 else ""
-            return [self.refusal(error, company)] * len(received)
-        parts = {name: split(column, counts) for name, column in columns.items()}
-        answers: List[Answer] = []
-        for position, names_wanted in enumerate(requested):
-            answers.append(
-                {
-                    field.name: on_wire(field, np.asarray(parts[field.name][position]), self.batching)
-                    for field in self.signature.outputs
-                    if names_wanted is None or field.name in names_wanted
-                }
-            )
-        return answers
+            received = receive(self.signature, tensors, self.model_name, info)
+            check_sizes(self.signature, received, self.model_name)
+        except Exception as error:
+            return self.refuse(error)
+        return received
 
-    def refusal(self, error: BaseException, detail: str) -> Refusal:
-        """The error answer for an exception; an unexpected one goes to the log with its traceback."""
-        detail = f", {detail}" if detail else ""
-        if isinstance(error, RequestError):
-            return Refusal(error.triton_code, f"model '{self.model_name}'{detail}: {error.message}")
-        if isinstance(error, InputError):
-            return Refusal("INVALID_ARG", f"{error.where}{detail}, {error.what} [{error.code}]")
-        if isinstance(error, OutputError):
-            self.log(f"{error.where}{detail}: {error}")
-            return Refusal("INTERNAL", f"{error.where}{detail}: {error.what} [{error.code}]")
-        self.log(f"{self.where}{detail}:\n{_author_traceback(error)}")
-        return Refusal("INTERNAL", f"{self.where}{detail}: {type(error).__name__}: {error}")
+    def _serve(self, served: Mapping[int, Served]) -> None:
+        for request in served.values():
+            for item, error in request.received.failed.items():
+                request.failed[item] = self.refuse(error)
+        if self.signature.batch == "each":
+            self._serve_each(list(served.values()))
+            return
+        calls = JoinedCalls(self, served)
+        for segments in plan_calls(self.signature, {index: request.received for index, request in served.items()}):
+            calls.run(segments)
+
+    def _serve_each(self, served: Sequence[Served]) -> None:
+        """One call per item; items run in threads where the step has workers."""
+        alone = len(served) == 1 and served[0].received.n_items == 1
+        for request in served:
+            items = [item for item in range(request.received.n_items) if item not in request.failed]
+            if self.pool is not None:
+                futures = [self.pool.submit(self._item, request, item, not alone) for item in items]
+                for future in futures:
+                    future.result()
+                continue
+            for item in items:
+                self._item(request, item, not alone)
+                if request.failed and not self.signature.masks_items:
+                    break
+
+    def _item(self, request: Served, item: int, copies: bool) -> None:
+        """Serve one item; a lone one is answered with a view of what the function returned."""
+        received = request.received
+        if self.fatal is not None:
+            request.refusal = self.stopped()
+            return
+        try:
+            arguments: Dict[str, Any] = {name: _value(column[item]) for name, column in received.columns.items()}
+            for name in self.signature.injected:
+                arguments[name] = self.context([received], [(0, item)])
+            returned = named_values(self.signature, self.function(**arguments), self.refusals.where)
+            fields = request.assembly.fields
+            where = self.refusals.where
+            values = {f.name: item_value(f, returned[f.name], where, received.symbols) for f in fields}
+            if copies:
+                request.assembly.put_item(item, values)
+            else:
+                request.assembly.put_rows(0, 1, {name: value[None] for name, value in values.items()})
+        except AUTHOR_ERRORS as error:
+            request.failed[item] = self.refuse(error, item_words(item, received.n_items))
+
+    def _finish(self, request: Served) -> Answer:
+        if request.refusal is not None:
+            return request.refusal
+        if request.failed and (not self.signature.masks_items or self.fatal is not None):
+            return request.failed[min(request.failed)]
+        codes = {item: STATUS.get(refusal.code, STATUS["INTERNAL"]) for item, refusal in request.failed.items()}
+        try:
+            return request.assembly.tensors(self.batching, codes)
+        except OutputError as error:
+            return self.refuse(error)
 
 
 def _value(element: Any) -> Any:
     """One entry of a column as the function gets it: a number as Python's own, the rest as it is."""
-    return element.item() if isinstance(element, np.generic) else element
-
-
-def _author_traceback(error: BaseException) -> str:
-    """The traceback from the author's first frame on; ours above it says nothing to them."""
-    here = os.path.dirname(os.path.abspath(__file__))
-    step = error.__traceback__
-    while step is not None and os.path.dirname(os.path.abspath(step.tb_frame.f_code.co_filename)) == here:
-        step = step.tb_next
-    return "".join(traceback.format_exception(type(error), error, step or error.__traceback__)).rstrip()
+    return element.item() if type(element).__module__ == "numpy" and getattr(element, "ndim", 1) == 0 else element

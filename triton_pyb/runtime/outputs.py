@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Collection, Dict, List, Optional
+from typing import Any, Collection, Dict, List, Mapping, Optional
 
 import numpy as np
 
+from .arrays import is_torch
 from .casting import as_array
 from .codecs import Unwritable, write_item
 from .dtypes import Array
-from .errors import OutputError, did_you_mean
+from .errors import ItemError, OutputError, RequestError, did_you_mean
 from .signature import Field, Signature
 
 #: Kinds that travel as one TYPE_STRING element per item.
@@ -29,7 +30,7 @@ def named_values(signature: Signature, value: Any, where: str) -> Dict[str, Any]
     OutputError
         When an output is missing, misspelled or not declared, or the container is none of these.
     """
-    fields = signature.outputs
+    fields = signature.item_outputs
     if signature.bare:
         field = fields[0]
         if isinstance(value, dict) and field.kind != "json" and list(value) == [field.name]:
@@ -79,79 +80,37 @@ def _check_keys(fields: Collection[Field], by_key: Dict[str, Any], where: str) -
         )
 
 
-class ItemOutputs:
-    """Collects the outputs of one request item by item, in the mode "each".
-
-    Every item is copied in as it comes, so a function may return the same buffer again and again.
-    """
-
-    def __init__(self, signature: Signature, n_items: int, requested: Optional[Collection[str]], where: str) -> None:
-        self.signature = signature
-        self.n_items = n_items
-        self.where = where
-        self.fields = [field for field in signature.outputs if requested is None or field.name in requested]
-        self.arrays: Dict[str, Array] = {}
-
-    def add(self, index: int, value: Any) -> None:
-        """Take what the function returned for item `index`."""
-        values = named_values(self.signature, value, self.where)
-        for field in self.fields:
-            item = self._item(field, values[field.name])
-            array = self.arrays.get(field.name)
-            if array is None:
-                array = np.empty((self.n_items,) + item.shape, item.dtype)
-                self.arrays[field.name] = array
-            if array.shape[1:] != item.shape:
-                raise OutputError(
-                    "TPB207",
-                    f"output '{field.name}' has the shape {list(item.shape)} here and {list(array.shape[1:])} in item 0: "
-                    "one tensor holds one shape",
-                    self.where,
-                    "send one item per request, pad the output, or return Json()",
-                )
-            array[index] = item if item.shape else item[()]
-
-    def tensors(self, batching: bool) -> Dict[str, Array]:
-        """The response's tensors; of shape (0, ...) where the request had no item."""
-        for field in self.fields:
-            if field.name not in self.arrays:
-                shape = tuple(max(size, 0) for size in field.fixed_shape)
-                self.arrays[field.name] = np.empty((0,) + shape, field.numpy_dtype)
-        return {field.name: on_wire(field, self.arrays[field.name], batching) for field in self.fields}
-
-    def _item(self, field: Field, value: Any) -> Array:
-        try:
-            if field.kind in _ELEMENTS:
-                return _element(write_item(field, value))
-            array = as_array(field, value)
-        except Unwritable as bad:
-            raise OutputError(bad.code, f"output '{field.name}': {bad.reason}", self.where, bad.fix) from None
-        check_shape(field, array.shape, self.where)
-        return array
-
-
-def joined_outputs(
-    signature: Signature, value: Any, n_rows: int, requested: Optional[Collection[str]], where: str
-) -> Dict[str, Array]:
-    """The outputs of one joined call, each of shape (n_rows, *shape); views of what was returned where possible.
+def item_value(field: Field, value: Any, where: str, symbols: Mapping[str, int]) -> Any:
+    """One returned item as an array of shape `field.shape`, checked.
 
     Raises
     ------
     OutputError
-        When an output has another number of rows, or an item is not what was declared.
+        When it is not what was declared.
     """
-    values = named_values(signature, value, where)
-    columns = {}
-    for field in signature.outputs:
-        if requested is None or field.name in requested:
-            columns[field.name] = _column(field, values[field.name], n_rows, where)
-    return columns
-
-
-def _column(field: Field, value: Any, n_rows: int, where: str) -> Array:
     try:
-        if field.listed or field.kind in _ELEMENTS:
-            return _listed_column(field, value, n_rows, where)
+        if field.kind in _ELEMENTS:
+            return _element(write_item(field, value))
+        array = as_array(field, value)
+    except Unwritable as bad:
+        raise OutputError(bad.code, f"output '{field.name}': {bad.reason}", where, bad.fix) from None
+    check_shape(field, array.shape, where, symbols)
+    return array
+
+
+def joined_column(
+    field: Field, value: Any, n_rows: int, where: str, failed: Dict[int, Exception], symbols: Mapping[str, int]
+) -> Any:
+    """One output of a joined call as an array of shape (n_rows, *shape); the very array returned where it fits.
+
+    Raises
+    ------
+    OutputError
+        When it has another number of rows, or is not what was declared.
+    """
+    if field.listed or field.kind in _ELEMENTS:
+        return _listed_column(field, value, n_rows, where, failed, symbols)
+    try:
         array = as_array(field, value)
     except Unwritable as bad:
         raise OutputError(bad.code, f"output '{field.name}': {bad.reason}", where, bad.fix) from None
@@ -164,11 +123,14 @@ def _column(field: Field, value: Any, n_rows: int, where: str) -> Array:
             where,
             "return one row per input row, in the same order",
         )
-    check_shape(field, array.shape[1:], where)
+    check_shape(field, array.shape[1:], where, symbols)
     return array
 
 
-def _listed_column(field: Field, value: Any, n_rows: int, where: str) -> Array:
+def _listed_column(
+    field: Field, value: Any, n_rows: int, where: str, failed: Dict[int, Exception], symbols: Mapping[str, int]
+) -> Any:
+    """Entries one by one: a bad one fails its item only; None stands in its place, and in those of ItemErrors."""
     if isinstance(value, (str, bytes, dict)) or not hasattr(value, "__len__") or not hasattr(value, "__iter__"):
         raise OutputError(
             "TPB209",
@@ -183,29 +145,115 @@ def _listed_column(field: Field, value: Any, n_rows: int, where: str) -> Array:
             where,
             "return one entry per item, in the same order",
         )
-    items: List[Array] = []
-    for entry in value:
-        item = _element(write_item(field, entry)) if field.kind in _ELEMENTS else as_array(field, entry)
-        if field.kind not in _ELEMENTS:
-            check_shape(field, item.shape, where)
-        items.append(item)
-    shape = items[0].shape if items else tuple(max(size, 0) for size in field.fixed_shape)
-    column = np.empty((n_rows,) + shape, field.numpy_dtype)
-    for index, item in enumerate(items):
-        if item.shape != shape:
+    items: List[Any] = []
+    for index, entry in enumerate(value):
+        items.append(None)
+        if isinstance(entry, ItemError):
+            failed.setdefault(index, entry.error)
+        elif index not in failed:
+            try:
+                items[index] = item_value(field, entry, where, symbols)
+            except OutputError as error:
+                failed[index] = error
+    return items
+
+
+class Assembly:
+    """The output tensors of one request, put together from the calls that served its items.
+
+    Parameters
+    ----------
+    requested : collection of str or None
+        Names the client asked for; None for all.  Only these are made.
+    """
+
+    def __init__(self, signature: Signature, n_items: int, requested: Optional[Collection[str]], where: str) -> None:
+        self.n_items = n_items
+        self.where = where
+        self.fields = [f for f in signature.item_outputs if requested is None or f.name in requested]
+        status = [f for f in signature.outputs if f.kind == "status"]
+        self.status = next((f for f in status if requested is None or f.name in requested), None)
+        self.arrays: Dict[str, Any] = {}
+
+    def put_item(self, index: int, items: Mapping[str, Any]) -> None:
+        """Copy one item in: a function may return the same buffer for every item."""
+        for field in self.fields:
+            self._room(field, items[field.name].shape, items[field.name], index)[index] = _assignable(items[field.name])
+
+    def put_rows(self, start: int, stop: int, columns: Mapping[str, Any]) -> None:
+        """Take rows of a joined call: a view when they are all of the request, else copied in."""
+        for field in self.fields:
+            rows = columns[field.name]
+            if isinstance(rows, list):
+                for offset, item in enumerate(rows):
+                    if item is not None:
+                        self._room(field, item.shape, item, start + offset)[start + offset] = _assignable(item)
+            elif start == 0 and stop == self.n_items:
+                self.arrays[field.name] = rows
+            else:
+                self._room(field, rows.shape[1:], rows, start)[start:stop] = rows
+
+    def tensors(self, batching: bool, failed: Mapping[int, int]) -> Dict[str, Any]:
+        """The response's tensors.
+
+        Parameters
+        ----------
+        failed : mapping of int to int
+            Item -> number of a Triton status, where items are masked.
+        """
+        tensors = {}
+        for field in self.fields:
+            if field.name not in self.arrays:
+                shape = tuple(max(size, 0) for size in field.fixed_shape)
+                self.arrays[field.name] = self._empty(field, shape, None)
+            tensors[field.name] = on_wire(field, self.arrays[field.name], batching)
+        if self.status is not None:
+            codes = np.zeros(self.n_items, np.int32)
+            for index, code in failed.items():
+                codes[index] = code
+            tensors[self.status.name] = on_wire(self.status, codes, batching)
+        return tensors
+
+    def _room(self, field: Field, shape: Any, like: Any, index: int) -> Any:
+        """The output's whole array, made when its first item comes; a second shape in one tensor is an error."""
+        array = self.arrays.get(field.name)
+        if array is None:
+            array = self.arrays[field.name] = self._empty(field, tuple(shape), like)
+        if tuple(array.shape[1:]) != tuple(shape):
             raise OutputError(
                 "TPB207",
-                f"output '{field.name}' has the shape {list(item.shape)} in entry {index} and {list(shape)} in entry 0: "
-                "one tensor holds one shape",
-                where,
-                "pad the output, or return Json()",
+                f"output '{field.name}' has the shape {list(shape)} in item {index} and {list(array.shape[1:])} "
+                "in an item before it: one tensor holds one shape",
+                self.where,
+                "send one item per request, pad the output, or return Json()",
             )
-        column[index] = item if item.shape else item[()]
-    return column
+        return array
+
+    def _empty(self, field: Field, shape: Any, like: Any) -> Any:
+        """Zeros or empty text: what a masked item shows."""
+        if is_torch(like):
+            return like.new_zeros((self.n_items, *shape))
+        if field.dtype == "BYTES":
+            return np.full((self.n_items, *shape), b"", object)
+        if field.dtype == "BF16":
+            import torch
+
+            return torch.zeros((self.n_items, *shape), dtype=torch.bfloat16)
+        return np.zeros((self.n_items, *shape), field.numpy_dtype)
 
 
-def check_shape(field: Field, shape: Any, where: str) -> None:
-    """Rank, fixed sizes and symbols of one item."""
+def _assignable(item: Any) -> Any:
+    """A 0-d object array as the object in it: numpy would otherwise try to spread it."""
+    return item if item.ndim else item[()]
+
+
+def failures(errors: Mapping[int, Exception], rejected: Mapping[int, RequestError]) -> Dict[int, Exception]:
+    """Bad items of a joined call: what the function rejected goes before what it returned for them."""
+    return {**errors, **rejected}
+
+
+def check_shape(field: Field, shape: Any, where: str, symbols: Mapping[str, int]) -> None:
+    """Rank, fixed sizes, and symbols of one item; `symbols` are those that the inputs have set."""
     expected = field.fixed_shape
     if len(shape) != len(expected) or any(want not in (-1, got) for want, got in zip(expected, shape)):
         raise OutputError(
@@ -214,7 +262,7 @@ def check_shape(field: Field, shape: Any, where: str) -> None:
             where,
             "return what was declared; the batch axis is not part of it",
         )
-    sizes: Dict[str, int] = {}
+    sizes = dict(symbols)
     for symbol, size in zip(field.shape, shape):
         if isinstance(symbol, str) and sizes.setdefault(symbol, size) != size:
             raise OutputError(
@@ -225,7 +273,7 @@ def check_shape(field: Field, shape: Any, where: str) -> None:
             )
 
 
-def on_wire(field: Field, column: Array, batching: bool) -> Array:
+def on_wire(field: Field, column: Any, batching: bool) -> Any:
     """A value is ``(n, 1)`` with batching and ``(n,)`` in the explicit form; everything else goes as it is."""
     if batching and field.shape == ():
         return column.reshape(column.shape[0], 1)

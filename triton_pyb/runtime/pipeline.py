@@ -42,8 +42,10 @@ class CoreModel:
         path: str,
         inputs: Optional[Mapping[str, Tensor]],
         outputs: Optional[Mapping[str, Tensor]],
+        config: Any = None,
     ) -> None:
         frame = sys._getframe(2)
+        self.config = config
         self.name = name
         self.path = os.fspath(path)
         self.folder = os.path.dirname(os.path.abspath(frame.f_code.co_filename))
@@ -68,6 +70,8 @@ class OnnxModel(CoreModel):
         The file.  ``"package:rapidocr/models/x.onnx"`` means a file inside an installed package.
     inputs, outputs : mapping of str to Tensor, optional
         Per item; only where the file leaves a rank or dtype open.
+    config : ModelOptions, optional
+        Further fields of the model configuration.
     """
 
     word = "OnnxModel"
@@ -78,8 +82,9 @@ class OnnxModel(CoreModel):
         path: str,
         inputs: Optional[Mapping[str, Tensor]] = None,
         outputs: Optional[Mapping[str, Tensor]] = None,
+        config: Any = None,
     ) -> None:
-        super().__init__(name, path, inputs, outputs)
+        super().__init__(name, path, inputs, outputs, config)
 
 
 class TorchScriptModel(CoreModel):
@@ -100,8 +105,15 @@ class TorchScriptModel(CoreModel):
 
     word = "TorchScriptModel"
 
-    def __init__(self, name: str, path: str, inputs: Mapping[str, Tensor], outputs: Mapping[str, Tensor]) -> None:
-        super().__init__(name, path, inputs, outputs)
+    def __init__(
+        self,
+        name: str,
+        path: str,
+        inputs: Mapping[str, Tensor],
+        outputs: Mapping[str, Tensor],
+        config: Any = None,
+    ) -> None:
+        super().__init__(name, path, inputs, outputs, config)
 
 
 class ExistingModel(CoreModel):
@@ -162,6 +174,8 @@ class Pipeline:
         Names of the tensors that the client gets; default all outputs of the last step.
     max_queue_delay_microseconds : int
         How long the server may hold a request back to fill a batch; 0 joins only what waits already.
+    config : ModelOptions, optional
+        Further fields of the ensemble's configuration.
 
     Raises
     ------
@@ -178,12 +192,14 @@ class Pipeline:
         inputs: Sequence[str] = (),
         outputs: Sequence[str] = (),
         max_queue_delay_microseconds: int = 0,
+        config: Any = None,
     ) -> None:
         frame = sys._getframe(1)
         self.name = name
         self.where = f"Pipeline({name!r}) ({frame.f_code.co_filename}:{frame.f_lineno})"
         self.max_batch_size = max_batch_size
         self.max_queue_delay_microseconds = max_queue_delay_microseconds
+        self.config = config
         self.inputs = tuple(inputs)
         self.outputs = tuple(outputs)
         self.steps: Tuple[Step, ...] = tuple(step if isinstance(step, Step) else Step(step) for step in steps)

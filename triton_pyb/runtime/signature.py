@@ -35,6 +35,7 @@ class Field:
         In a joined mode the function sees ``Batch[...]``, a list of items, instead of one array.
     options : dict
         What the kind needs besides: ``{"mode": "RGB", "max_pixels": ...}``, ``{"python": "int"}``.
+        ``python`` is the type the function sees: ``"numpy"``, ``"torch"``, ``"pil"``, ``"int"``, ...
     """
 
     name: str
@@ -89,9 +90,15 @@ class Signature:
     inputs, outputs : tuple of Field
         In declared order.
     batch : str
-        ``"each"`` or ``"stack"``.
+        ``"each"``, ``"stack"``, ``"list"``, ``"pad"`` or ``"request"``.
     bare : bool
         The function returns its one output itself, not a container of named outputs.
+    injected : dict of str to dict
+        Arguments that are no inputs: ``{"ctx": {"kind": "context"}}``,
+        ``{"n": {"kind": "lengths", "input": "tokens"}}``.
+    options : dict
+        What belongs to the batch mode: ``workers``, ``limit``, ``group_by``, ``ragged``, ``fallback``,
+        ``on_item_error``, ``pad_value``, ``pad_to``, ``multiple_of``, ``readonly``; only those that were said.
     """
 
     function: str
@@ -99,6 +106,26 @@ class Signature:
     outputs: Tuple[Field, ...]
     batch: str = "each"
     bare: bool = False
+    injected: Dict[str, Dict[str, str]] = field(default_factory=dict)
+    options: Dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def masks_items(self) -> bool:
+        """A failed item is marked in the status output instead of failing its request."""
+        return self.options.get("on_item_error") == "mask"
+
+    def ragged(self, field: Field) -> bool:
+        """Triton may join requests that differ in this input's shape: the function never stacks them.
+
+        Source: model_config.proto, ``ModelInput.allow_ragged_batch``.
+        """
+        stacks = self.batch == "stack" and self.options.get("ragged") != "bucket"
+        return not stacks and -1 in field.fixed_shape
+
+    @property
+    def item_outputs(self) -> Tuple[Field, ...]:
+        """The outputs that the function itself returns."""
+        return tuple(field for field in self.outputs if field.kind != "status")
 
     def input(self, name: str) -> Optional[Field]:
         """The input of that tensor name, or None."""

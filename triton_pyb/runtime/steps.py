@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import sys
 from types import FrameType
-from typing import Any, Callable, Dict, Mapping, Optional, TypeVar, Union, overload
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Tuple, Type, TypeVar, Union, overload
 
+from .batch_options import Problem, check_bad_input, check_keywords
 from .declaration import Place, Unresolved, place_of, read_signature
 from .errors import DeclarationError
 from .signature import Signature
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from .batch_options import StepOptions
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -33,6 +39,12 @@ class StepMark:
         The model's name in a repository; the function's name unless said.
     max_batch_size, instances : int or None
         None leaves the choice to the pipeline (or to the default, 8 and 1).
+    bad_input : tuple of exception classes
+        Exceptions of the function that mean INVALID_ARG.
+    assets : tuple of str
+        Files that travel with the code.
+    config : object or None
+        Further fields of the model configuration.
     place : Place
         Where the function stands.
     scope : dict
@@ -40,34 +52,37 @@ class StepMark:
         under which a wrapped function can be found again.
     """
 
-    def __init__(
-        self,
-        role: str,
-        function: Callable[..., Any],
-        *,
-        name: str,
-        inputs: Optional[Mapping[str, Any]],
-        outputs: Optional[Mapping[str, Any]],
-        batch: str,
-        max_batch_size: Optional[int],
-        instances: Optional[int],
-        frame: FrameType,
-    ) -> None:
+    def __init__(self, role: str, function: Callable[..., Any], given: Mapping[str, Any], frame: FrameType) -> None:
         self.role = role
         self.function = function
-        self.name = name or getattr(function, "__name__", type(function).__name__)
-        self.max_batch_size = max_batch_size
-        self.instances = instances
+        self.name: str = str(given.get("name") or getattr(function, "__name__", type(function).__name__))
+        self.max_batch_size: Optional[int] = given.get("max_batch_size")
+        self.instances: Optional[int] = given.get("instances")
+        self.bad_input: Tuple[Type[Exception], ...] = given.get("bad_input", ())
+        self.assets: Tuple[str, ...] = tuple(given.get("assets", ()))
+        self.config: Any = given.get("config")
         self.place: Place = place_of(function)
         self.scope: Dict[str, Any] = frame.f_globals
-        self._reading: Dict[str, Any] = {"inputs": inputs, "outputs": outputs, "batch": batch}
+        self._given = dict(given)
         self._signature: Optional[Signature] = None
-        self._check_numbers()
         if reads_annotations:
             try:
-                self._signature = read_signature(function, localns=_local_names(frame), **self._reading)
+                self._signature = self._read(_local_names(frame))
             except Unresolved:
                 pass  # a name under TYPE_CHECKING or defined further down: `signature` tries again
+
+    def _read(self, localns: Mapping[str, Any]) -> Signature:
+        given = self._given
+        problems = check_keywords(given) + check_bad_input(self.bad_input) + self._check_numbers()
+        return read_signature(
+            self.function,
+            inputs=given.get("inputs"),
+            outputs=given.get("outputs"),
+            batch=given.get("batch", "each"),
+            options=given,
+            problems=problems,
+            localns=localns,
+        )
 
     @property
     def signature(self) -> Signature:
@@ -80,7 +95,7 @@ class StepMark:
         """
         if self._signature is None:
             try:
-                self._signature = read_signature(self.function, **self._reading)
+                self._signature = self._read({})
             except Unresolved as error:
                 raise DeclarationError(
                     "TPB115",
@@ -90,18 +105,19 @@ class StepMark:
                 ) from None
         return self._signature
 
-    def _check_numbers(self) -> None:
-        for option, value, least in (
-            ("max_batch_size", self.max_batch_size, 0),
-            ("instances", self.instances, 1),
-        ):
-            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
-                raise DeclarationError(
-                    "TPB116",
-                    f"{option}={value!r} is no whole number of at least {least}",
-                    str(self.place),
-                    f"write {option}={max(least, 8 if least == 0 else 1)}, or leave it out",
-                )
+    def _check_numbers(self) -> List[Problem]:
+        return [
+            (
+                "TPB116",
+                f"{option}={value!r} is no whole number of at least {least}",
+                f"write {option}={8 if least == 0 else 1}, or leave it out",
+            )
+            for option, value, least in (
+                ("max_batch_size", self.max_batch_size, 0),
+                ("instances", self.instances, 1),
+            )
+            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least)
+        ]
 
 
 class WrappedStep:
@@ -127,15 +143,43 @@ class StepDecorator:
         ``{"image": Image("RGB")}``: instead of annotations.  Input names are argument names; output names
         are the keys of a returned dict, the parts of a returned tuple in this order, or, when there is one,
         the bare return value.
-    batch : {"each", "stack"}
-        ``"each"``: the function gets one item.  ``"stack"``: arrays with a leading axis, the items of all
-        requests joined; what is no array comes as ``Batch[...]``, a list.
     name : str
         The model's name; default the function's name.
     max_batch_size : int, optional
         0 for the explicit form.  A pipeline's own value holds for its steps; a step that says otherwise is an error.
     instances : int, optional
         How many processes run this step; default 1.
+    batch : {"each", "stack", "list", "pad", "request"}
+        ``"each"``: the function gets one item and returns one.  ``"stack"``: arrays with a leading axis, the items
+        of all requests joined.  ``"list"``: a list of items, ragged allowed.  ``"pad"``: as ``"stack"``, variable
+        axes padded.  ``"request"``: one request as it came.  What is no array comes as ``Batch[...]``, a list.
+    workers : int
+        ``"each"``: how many threads run items at the same time; default 1.
+    limit : int
+        Joined modes: at most so many items per call.
+    group_by : str
+        Joined modes: only items with one value of this input, or of this request parameter, meet in a call.
+    ragged : {"bucket"}
+        ``"stack"``: pictures of different sizes within one request are served in one call per size.
+    fallback : {"split"}
+        Joined modes: when a call raises, it is repeated on halves until only the bad items fail.  Says that the
+        function may be run again.
+    on_item_error : {"fail_request", "mask"}
+        What a bad item does: fail its request (which names the item), or be marked in an INT32 output named by
+        `status_output` (``"status"``; 0 for a good item, else the number of a Triton status), with zeros or empty
+        text in the other outputs.
+    bad_input : tuple of exception classes
+        Exceptions of the function that mean INVALID_ARG instead of INTERNAL.
+    pad_value : number
+        ``"pad"``: default 0.
+    pad_to, multiple_of : int
+        ``"pad"``: the size of every variable axis, or a number it is rounded up to; default the longest item.
+    readonly : bool
+        Hand numeric inputs over without a copy, as read-only arrays (through DLPack, from 23.05 on).
+    assets : sequence of str
+        Files that travel with the code, relative to its file; patterns allowed.
+    config : ModelOptions
+        Further fields of the model configuration.
 
     Raises
     ------
@@ -147,7 +191,9 @@ class StepDecorator:
     >>> import numpy as np
     >>> from triton_pyb import Annotated, Tensor, preprocess
     >>> @preprocess
-    ... def double(x: Annotated[np.ndarray, Tensor("FP32", (2,))]) -> Annotated[np.ndarray, Tensor("FP32", (2,), name="y")]:
+    ... def double(
+    ...     x: Annotated[np.ndarray, Tensor("FP32", (2,))],
+    ... ) -> Annotated[np.ndarray, Tensor("FP32", (2,), name="y")]:
     ...     return 2 * x
     >>> double(np.ones(2)).tolist()
     [2.0, 2.0]
@@ -160,72 +206,21 @@ class StepDecorator:
     def __call__(self, function: F) -> F: ...
 
     @overload
-    def __call__(
-        self,
-        *,
-        inputs: Optional[Mapping[str, Any]] = None,
-        outputs: Optional[Mapping[str, Any]] = None,
-        batch: str = "each",
-        name: str = "",
-        max_batch_size: Optional[int] = None,
-        instances: Optional[int] = None,
-    ) -> Callable[[F], F]: ...
+    def __call__(self, **options: Unpack[StepOptions]) -> Callable[[F], F]: ...
 
-    def __call__(
-        self,
-        function: Optional[F] = None,
-        *,
-        inputs: Optional[Mapping[str, Any]] = None,
-        outputs: Optional[Mapping[str, Any]] = None,
-        batch: str = "each",
-        name: str = "",
-        max_batch_size: Optional[int] = None,
-        instances: Optional[int] = None,
-    ) -> Union[F, Callable[[F], F]]:
+    def __call__(self, function: Optional[F] = None, **options: Unpack[StepOptions]) -> Union[F, Callable[[F], F]]:
         frame = sys._getframe(1)
 
         def mark(target: F) -> F:
-            step = StepMark(
-                self.role,
-                target,
-                name=name,
-                inputs=inputs,
-                outputs=outputs,
-                batch=batch,
-                max_batch_size=max_batch_size,
-                instances=instances,
-                frame=frame,
-            )
-            setattr(target, MARK, step)
+            setattr(target, MARK, StepMark(self.role, target, options, frame))
             return target
 
         return mark if function is None else mark(function)
 
-    def wrap(
-        self,
-        function: Callable[..., Any],
-        *,
-        inputs: Optional[Mapping[str, Any]] = None,
-        outputs: Optional[Mapping[str, Any]] = None,
-        batch: str = "each",
-        name: str = "",
-        max_batch_size: Optional[int] = None,
-        instances: Optional[int] = None,
-    ) -> WrappedStep:
+    def wrap(self, function: Callable[..., Any], **options: Unpack[StepOptions]) -> WrappedStep:
         """Mark a function without touching it; assign the result to a module-level name."""
         wrapped = WrappedStep(function)
-        step = StepMark(
-            self.role,
-            function,
-            name=name,
-            inputs=inputs,
-            outputs=outputs,
-            batch=batch,
-            max_batch_size=max_batch_size,
-            instances=instances,
-            frame=sys._getframe(1),
-        )
-        setattr(wrapped, MARK, step)
+        setattr(wrapped, MARK, StepMark(self.role, function, options, sys._getframe(1)))
         return wrapped
 
     def __repr__(self) -> str:

@@ -1,0 +1,184 @@
+"""The modes in which one call takes the items of several requests: ``stack``, ``list``, ``pad``, ``request``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Sequence, Tuple
+
+import numpy as np
+
+from .arrays import is_torch
+from .batching import Segment, cut, halves, join, split, stack_pictures
+from .errors import OutputError
+from .outputs import failures, joined_column, named_values
+from .padding import pad_rows, padded_symbols, row_symbols, unpad, variable_axes
+from .received import Received, item_words
+from .refusals import AUTHOR_ERRORS
+
+if TYPE_CHECKING:
+    from .execution import Execution, Served
+
+
+class JoinedCalls:
+    """Runs calls of a joined mode and hands the rows back to their requests."""
+
+    def __init__(self, execution: Execution, served: Mapping[int, Served]) -> None:
+        self.execution = execution
+        self.served = served
+        self.signature = execution.signature
+        self.where = execution.refusals.where
+
+    def run(self, segments: Sequence[Segment]) -> None:
+        """Serve one call; an exception fails its requests, or, with ``fallback="split"``, is searched for."""
+        n_rows = sum(segment.n_items for segment in segments)
+        if self.execution.fatal is not None:
+            for segment in segments:
+                self.served[segment.request].refusal = self.execution.stopped()
+            return
+        try:
+            columns, failed = self._call(segments, n_rows)
+            self._scatter(segments, columns, failed)
+        except AUTHOR_ERRORS as error:
+            if self.signature.options.get("fallback") == "split" and n_rows > 1 and self.execution.fatal is None:
+                for half in halves(segments):
+                    self.run(half)
+            else:
+                self._fail(segments, error)
+
+    def _call(self, segments: Sequence[Segment], n_rows: int) -> Tuple[Dict[str, Any], Dict[int, Exception]]:
+        """The outputs of one call as columns, and the items that failed in it."""
+        received = [self.served[segment.request].received for segment in segments]
+        arguments, sizes = self._arguments(segments, received)
+        context = self.execution.context(received, _rows(segments))
+        for name, what in self.signature.injected.items():
+            if what["kind"] == "context":
+                arguments[name] = context
+            else:
+                lengths = sizes[what["input"]]
+                arguments[name] = lengths[:, 0] if lengths.shape[1] == 1 else lengths
+        value = self.execution.function(**arguments)
+        named = named_values(self.signature, value, self.where)
+        failed: Dict[int, Exception] = {}
+        if context.rejected:
+            failed.update(context.rejected)
+        padded = padded_symbols(self.signature.inputs) if self.signature.batch == "pad" else []
+        symbols = {name: size for name, size in received[0].symbols.items() if name not in padded}
+        if self.signature.batch == "list":
+            symbols = {}
+        needed = {field.name for segment in segments for field in self.served[segment.request].assembly.fields}
+        columns = {
+            field.name: joined_column(field, named[field.name], n_rows, self.where, failed, symbols)
+            for field in self.signature.item_outputs
+            if field.name in needed
+        }
+        if padded:
+            columns = self._unpadded(segments, columns, sizes)
+        return columns, failures(failed, context.rejected)
+
+    def _arguments(
+        self, segments: Sequence[Segment], received: Sequence[Received]
+    ) -> Tuple[Dict[str, Any], Dict[str, Any]]:
+        """Joined inputs by argument, and in pad mode the true sizes by input name."""
+        arguments: Dict[str, Any] = {}
+        sizes: Dict[str, Any] = {}
+        for field in self.signature.inputs:
+            if field.argument not in received[0].columns:
+                continue
+            parts = [
+                cut(request.columns[field.argument], segment.start, segment.stop)
+                for segment, request in zip(segments, received)
+            ]
+            if self.signature.batch == "pad" and not field.listed and variable_axes(field):
+                arguments[field.argument], sizes[field.name] = pad_rows(
+                    field, parts, self.signature.options, self.execution.model_name
+                )
+            elif field.kind == "image" and not field.listed:
+                arguments[field.argument] = stack_pictures(field, [item for part in parts for item in part])
+            else:
+                arguments[field.argument] = join(parts)
+        return arguments, sizes
+
+    def _unpadded(
+        self, segments: Sequence[Segment], columns: Dict[str, Any], sizes: Mapping[str, Any]
+    ) -> Dict[str, Any]:
+        """Outputs cut back, as lists of rows, where they share a named axis with a padded input."""
+        inputs = {field.name: field for field in self.signature.inputs}
+        n_rows = sum(segment.n_items for segment in segments)
+        per_row: List[Dict[str, int]] = [{} for _ in range(n_rows)]
+        for name, table in sizes.items():
+            for row in range(n_rows):
+                per_row[row].update(row_symbols(inputs[name], table, row))
+        cut_back = {}
+        for field in self.signature.item_outputs:
+            column = columns.get(field.name)
+            if column is None:
+                continue
+            shared = any(isinstance(size, str) and size in (per_row[0] if per_row else {}) for size in field.shape)
+            if shared and not isinstance(column, list):
+                column = [unpad(field, column[row : row + 1], per_row[row])[0] for row in range(n_rows)]
+                column = [row if is_torch(row) else np.asarray(row) for row in column]
+            cut_back[field.name] = column
+        return cut_back
+
+    def _scatter(self, segments: Sequence[Segment], columns: Dict[str, Any], failed: Dict[int, Exception]) -> None:
+        """Every segment's rows to its request, and every failed item to its own."""
+        counts = [segment.n_items for segment in segments]
+        parts = {name: split(column, counts) for name, column in columns.items()}
+        offset = 0
+        for position, segment in enumerate(segments):
+            request = self.served[segment.request]
+            for row in range(segment.n_items):
+                error = failed.get(offset + row)
+                if error is not None:
+                    item = segment.start + row
+                    words = item_words(item, request.received.n_items)
+                    request.failed[item] = self.execution.refuse(error, words)
+            offset += segment.n_items
+            try:
+                rows = {name: column[position] for name, column in parts.items()}
+                request.assembly.put_rows(segment.start, segment.stop, rows)
+                self._blank(request, segment)
+            except OutputError as error:
+                request.refusal = self.execution.refuse(error)
+
+    def _blank(self, request: Served, segment: Segment) -> None:
+        """Zeros in place of masked items that a stacked output holds values for."""
+        masked = [item for item in request.failed if segment.start <= item < segment.stop]
+        if not masked or not self.signature.masks_items:
+            return
+        for field in request.assembly.fields:
+            array = request.assembly.arrays.get(field.name)
+            if array is None:
+                continue
+            array = array.clone() if is_torch(array) else array.copy()  # never write into what the author returned
+            for item in masked:
+                array[item] = b"" if field.dtype == "BYTES" else 0
+            request.assembly.arrays[field.name] = array
+
+    def _fail(self, segments: Sequence[Segment], error: BaseException) -> None:
+        """Refuse the items of one call; one error, one traceback in the log."""
+        members = sorted({segment.request for segment in segments})
+        n_rows = sum(segment.n_items for segment in segments)
+        detail = ""
+        if n_rows == 1:
+            one = next(segment for segment in segments if segment.n_items)
+            detail = item_words(one.start, self.served[one.request].received.n_items)
+        elif len(members) > 1:
+            detail = (
+                f'in a call that joined {n_rows} items of {len(members)} requests (fallback="split" fails only the bad)'
+            )
+        refusal = self.execution.refuse(error, detail)
+        for segment in segments:
+            request = self.served[segment.request]
+            if self.signature.masks_items:
+                request.failed.update({item: refusal for item in range(segment.start, segment.stop)})
+            elif n_rows == 1 and segment.n_items:
+                request.failed[segment.start] = refusal
+            else:
+                request.refusal = refusal
+
+
+def _rows(segments: Sequence[Segment]) -> List[Tuple[int, int]]:
+    """(position of the segment's request in the call, item) for every row."""
+    return [
+        (position, item) for position, segment in enumerate(segments) for item in range(segment.start, segment.stop)
+    ]

@@ -1,0 +1,79 @@
+"""From an exception to the error answer a client gets, and what goes to the log besides."""
+
+from __future__ import annotations
+
+import os
+import traceback
+from typing import Callable, NamedTuple, Tuple, Type
+
+from .declaration import Place
+from .errors import InputError, OutputError, RequestError
+
+#: What an author's function may raise without taking the batch along.  SystemExit too: Triton itself turns a
+#: sys.exit() in a library into an error of every request of the batch.
+AUTHOR_ERRORS = (Exception, SystemExit)
+
+#: The numbers of ``pb_utils.TritonError``'s codes, for the status output of masked items.
+#: Source: triton_python_backend_utils, ``TritonError.__ErrorCode``.
+STATUS = {"UNKNOWN": 0, "INTERNAL": 1, "NOT_FOUND": 2, "INVALID_ARG": 3, "UNAVAILABLE": 4, "UNSUPPORTED": 5}
+
+
+class Refusal(NamedTuple):
+    """An error answer: the name of a status of ``pb_utils.TritonError``, and the text for the client."""
+
+    code: str
+    message: str
+
+
+class Refusals:
+    """Words errors for one step.
+
+    Parameters
+    ----------
+    log : callable
+        Takes the traceback of an author's exception, once per exception.
+    """
+
+    def __init__(
+        self, model_name: str, place: Place, bad_input: Tuple[Type[Exception], ...], log: Callable[[str], None]
+    ) -> None:
+        self.model_name = model_name
+        self.place = place
+        self.bad_input = bad_input
+        self.log = log
+
+    @property
+    def where(self) -> str:
+        """Model and function, short enough for a client."""
+        file = os.path.basename(self.place.file)
+        return f"model '{self.model_name}', {self.place.function}() ({file}:{self.place.line})"
+
+    def refuse(self, error: BaseException, detail: str = "") -> Refusal:
+        """The answer for an exception; an unexpected one goes to the log with its traceback.
+
+        Parameters
+        ----------
+        detail : str
+            Which item, or which company of requests; "" when that says nothing.
+        """
+        detail = f", {detail}" if detail else ""
+        if isinstance(error, RequestError):
+            return Refusal(error.triton_code, f"model '{self.model_name}'{detail}: {error.message}")
+        if isinstance(error, self.bad_input):
+            return Refusal("INVALID_ARG", f"model '{self.model_name}'{detail}: {type(error).__name__}: {error}")
+        if isinstance(error, InputError):
+            return Refusal("INVALID_ARG", f"{error.where}{detail}, {error.what} [{error.code}]")
+        if isinstance(error, OutputError):
+            self.log(f"{error.where}{detail}: {error}")
+            return Refusal("INTERNAL", f"{error.where}{detail}: {error.what} [{error.code}]")
+        self.log(f"{self.where}{detail}:\n{author_traceback(error)}")
+        return Refusal("INTERNAL", f"{self.where}{detail}: {type(error).__name__}: {error}")
+
+
+def author_traceback(error: BaseException) -> str:
+    """The traceback from the author's first frame on; ours above it says nothing to them."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    step = error.__traceback__
+    while step is not None and os.path.dirname(os.path.abspath(step.tb_frame.f_code.co_filename)) == here:
+        step = step.tb_next
+    return "".join(traceback.format_exception(type(error), error, step or error.__traceback__)).rstrip()
