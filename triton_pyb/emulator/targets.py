@@ -106,15 +106,14 @@ def _built(target: Any, inline: bool) -> Served:
     except BaseException:
         folder.cleanup()
         raise
-    factories = _factories(target, built.entry) if inline else {}
+    factories = _factories(target) if inline else {}
     return Served([Path(folder.name)], factories=factories, entry=built.entry, temporary=folder)
 
 
-def _factories(target: Any, entry: str) -> dict[str, Callable[[], object]]:
-    if isinstance(target, Pipeline):
-        marked = {step.name: step.model for step in target.steps if mark_of(step.model) is not None}
-        return {name: triton_python_model(model) for name, model in marked.items()}
-    return {entry: triton_python_model(target)} if mark_of(target) is not None else {}
+def _factories(target: Any) -> dict[str, Callable[[], object]]:
+    steps = [step.model for step in target.steps] if isinstance(target, Pipeline) else [target]
+    marks = [(mark_of(step), step) for step in steps]
+    return {mark.name: triton_python_model(step) for mark, step in marks if mark is not None}
 
 
 def _builder() -> Builder:
