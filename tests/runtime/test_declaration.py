@@ -175,6 +175,13 @@ def test_a_list_of_items_in_a_joined_mode() -> None:
     assert signature.outputs[0].listed and signature.outputs[0].name == "result"
 
 
+@pytest.mark.xfail(strict=True, reason="a tuple's part that is Batch[Annotated[...]] loses its name: TPB103")
+def test_a_tuple_of_lists_of_items() -> None:
+    def step(x: Vector) -> tuple[Batch[Annotated[str, Name("a")]], Batch[Annotated[Any, Json(name="b")]]]: ...
+
+    assert [field.name for field in read(step, batch="stack").outputs] == ["a", "b"]
+
+
 def test_a_decorated_function_is_read_through_its_wrapper() -> None:
     import functools
 

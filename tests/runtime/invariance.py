@@ -1,0 +1,156 @@
+"""Batch invariance: any split of the same items into requests gives the same answers, each request its own.
+
+The step under test takes several inputs (one of open size, one optional, text) and gives several outputs; what it
+should answer is computed here without the package.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NamedTuple
+
+import numpy as np
+from hypothesis import strategies as st
+
+from triton_pyb import Annotated, Batch, Json, Name, Tensor, model
+from triton_pyb.runtime.declaration import BATCH_MODES
+
+from .requests import answered, run
+
+Array = np.ndarray[Any, Any]
+DEFAULT_COUNT = 7
+DEFAULT_COUNTS = np.array(DEFAULT_COUNT)
+
+
+class Item(NamedTuple):
+    vector: tuple[int, ...]
+    pair: tuple[int, int]
+    text: str
+    count: int | None  # None: the optional input is left out
+
+    @property
+    def company(self) -> tuple[int, bool]:
+        """Items that differ here cannot come in one request."""
+        return len(self.vector), self.count is None
+
+    def expected(self) -> dict[str, Any]:
+        count = DEFAULT_COUNT if self.count is None else self.count
+        return {
+            "doubled": np.array(self.vector, np.float32) * 2,
+            "total": np.float64(sum(self.pair) + count),
+            "label": f"{self.text}-{count}".encode(),
+            "doc": json.dumps({"text": self.text, "first": self.pair[0]}, ensure_ascii=False).encode(),
+        }
+
+
+class Split(NamedTuple):
+    """Items, cut into requests; `empty` requests stand before those places."""
+
+    items: list[Item]
+    cuts: list[bool]
+    empty: set[int]
+
+    def requests(self) -> list[list[Item]]:
+        parts: list[list[Item]] = []
+        for index, item in enumerate(self.items):
+            if index in self.empty:
+                parts.append([])
+            if not parts or not parts[-1] or self.cuts[index] or parts[-1][-1].company != item.company:
+                parts.append([])
+            parts[-1].append(item)
+        return parts or [[]]
+
+
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=3)
+numbers = st.integers(-5, 5)
+items = st.builds(
+    Item,
+    vector=st.lists(numbers, min_size=1, max_size=3).map(tuple),
+    pair=st.tuples(numbers, numbers),
+    text=texts,
+    count=st.none() | numbers,
+)
+
+
+@st.composite
+def splits(draw: st.DrawFn) -> Split:
+    drawn = draw(st.lists(items, max_size=8))
+    return Split(
+        drawn,
+        draw(st.lists(st.booleans(), min_size=len(drawn), max_size=len(drawn))),
+        draw(st.sets(st.integers(0, 7), max_size=2)),
+    )
+
+
+Outputs = tuple[
+    Annotated[Array, Tensor("FP32", ("L",), name="doubled")],
+    Annotated[float, Tensor("FP64", name="total")],
+    Annotated[str, Name("label")],
+    Annotated[Any, Json(name="doc")],
+]
+
+
+@model
+def each(
+    vector: Annotated[Array, Tensor("FP32", ("L",))],
+    pair: Annotated[Array, Tensor("INT32", (2,))],
+    text: str,
+    count: int = DEFAULT_COUNT,
+) -> Outputs:
+    return vector * 2, float(pair.sum() + count), f"{text}-{count}", {"text": text, "first": pair[0]}
+
+
+class Columns(NamedTuple):
+    doubled: Annotated[Array, Tensor("FP32", ("L",))]
+    sums: Annotated[Array, Tensor("FP64", name="total")]
+    label: Batch[str]
+    doc: Batch[Annotated[Any, Json()]]
+
+
+@model(batch="stack")
+def stack(
+    vector: Annotated[Array, Tensor("FP32", ("L",))],
+    pair: Annotated[Array, Tensor("INT32", (2,))],
+    text: Batch[str],
+    count: Annotated[Array, Tensor("INT64")] = DEFAULT_COUNTS,
+) -> Columns:
+    counts = np.broadcast_to(count, len(vector))
+    return Columns(
+        vector * 2,
+        pair.sum(axis=1) + counts,
+        [f"{one}-{other}" for one, other in zip(text, counts, strict=True)],
+        [{"text": one, "first": first} for one, first in zip(text, pair[:, 0], strict=True)],
+    )
+
+
+STEPS = {"each": each, "stack": stack}
+MODES = [mode for mode in STEPS if mode in BATCH_MODES]
+
+
+def check(step: Any, split: Split, batching: bool = True) -> None:
+    """Raise AssertionError where an answer is not what its own request's items deserve."""
+    requests = split.requests()
+    answers = run(step, *[wire(part, batching) for part in requests], batching=batching)
+    assert len(answers) == len(requests)
+    for part, answer in zip(requests, answers, strict=True):
+        outputs = answered(answer)
+        assert list(outputs) == ["doubled", "total", "label", "doc"]
+        for name, array in outputs.items():
+            assert len(array) == len(part)
+            for item, row in zip(part, array, strict=True):
+                row = row if name == "doubled" else row[0] if batching else row
+                np.testing.assert_array_equal(row, item.expected()[name], strict=name == "doubled")
+
+
+def wire(part: list[Item], batching: bool) -> dict[str, Array]:
+    """One request, as Triton hands it over."""
+    length = len(part[0].vector) if part else 2
+    value = (len(part), 1) if batching else (len(part),)
+    request: dict[str, Array] = {
+        "vector": np.array([item.vector for item in part], np.float32).reshape(len(part), length),
+        "pair": np.array([item.pair for item in part], np.int32).reshape(len(part), 2),
+        "text": np.array([item.text.encode() for item in part], object).reshape(value),
+    }
+    if part and part[0].count is not None:
+        request["count"] = np.array([item.count for item in part], np.int64).reshape(value)
+    return request
