@@ -45,7 +45,8 @@ def model_file() -> str:
 
 
 def rgb(data: bytes) -> np.ndarray:
-    return np.array(Image.open(io.BytesIO(data)).convert("RGB"))
+    with Image.open(io.BytesIO(data)) as picture:
+        return np.array(picture.convert("RGB"))
 
 
 def rectangle(size: int, left: int, top: int, right: int, bottom: int, value: float = 0.9) -> np.ndarray:
@@ -247,7 +248,8 @@ def test_the_demonstration_agrees_and_draws(tmp_path: Path) -> None:
     done = run_demo(tmp_path, str(HERE / "pictures" / "notice.jpg"))
     assert done.returncode == 0, done.stdout + done.stderr
     assert "the emulator and the real Triton agree" in done.stdout
-    assert Image.open(tmp_path / "text_detection.png").size == (1240, 1754)
+    with Image.open(tmp_path / "text_detection.png") as drawn:
+        assert drawn.size == (1240, 1754)
 
 
 @pytest.mark.real_triton
