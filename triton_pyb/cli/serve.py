@@ -56,8 +56,6 @@ def command(
             console.print("stopping")
         finally:
             server.stop()
-            if follow is not None:
-                follow()
     console.print("stopped")
 
 
@@ -108,13 +106,15 @@ class _Follower:
     """Prints what the log has got since the last call; a `waiting` callback of `RealTriton.start` too."""
 
     def __init__(self, server: RealTriton, console: Console) -> None:
-        self._server, self._console, self._printed = server, console, 0
+        self._server, self._console, self._position = server, console, 0
 
     def __call__(self, _: str = "") -> None:
-        log = self._server.log
-        whole = log.rfind("\n") + 1
-        self._console.out(log[self._printed : whole], end="", highlight=False)
-        self._printed = max(whole, self._printed)
+        with self._server.log_path.open("rb") as log:
+            log.seek(self._position)
+            whole_lines = log.read().rpartition(b"\n")[0]
+        if whole_lines:
+            self._position += len(whole_lines) + 1
+            self._console.out(whole_lines.decode(errors="replace"), highlight=False)
 
 
 @contextmanager

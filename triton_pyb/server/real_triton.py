@@ -77,7 +77,7 @@ class RealTriton:
         self._folder: Path | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._client: TritonClient | None = None
-        self._shm_prefix = ""
+        self.shm_prefix = ""
         self._log_text = ""
         self.description = ""
         self.stand_ins: tuple[str, ...] = ()
@@ -122,7 +122,7 @@ class RealTriton:
         self.stand_ins = installation.stand_ins
         self._ports = choose_ports(self._wanted_ports)
         self._folder = Path(tempfile.mkdtemp(prefix="triton_pyb_server_"))
-        self._shm_prefix = f"triton_pyb_{os.getpid()}_{secrets.token_hex(4)}_"
+        self.shm_prefix = f"triton_pyb_{os.getpid()}_{secrets.token_hex(4)}_"
         self._log_text = ""
         backends = make_backends(installation, interpreter, self._folder)
         self.command = [str(installation.binary), *self._arguments(backends)]
@@ -153,8 +153,8 @@ class RealTriton:
             self._end_process(self._process)
             self._process = None
             self._log_text = self.log_path.read_text(errors="replace")
-        if self._shm_prefix:
-            for region in Path("/dev/shm").glob(self._shm_prefix + "*"):  # left behind after SIGKILL
+        if self.shm_prefix:
+            for region in Path("/dev/shm").glob(self.shm_prefix + "*"):  # left behind after SIGKILL
                 region.unlink(missing_ok=True)
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
@@ -278,7 +278,7 @@ class RealTriton:
             f"--backend-directory={backends}",
             f"--model-control-mode={self.model_control_mode}",
             *(f"--load-model={name}" for name in self.load_models),
-            f"--backend-config=python,shm-region-prefix-name={self._shm_prefix}",
+            f"--backend-config=python,shm-region-prefix-name={self.shm_prefix}",
             "--exit-timeout-secs=5",
         ]
         for name, port in self._ports.items():

@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import io
+import json
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+
+from triton_pyb.cli.outputs import as_json, show
+
+
+def shown(**outputs: Any) -> str:
+    console = Console(file=io.StringIO(), width=100)
+    show(outputs, console)
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def texts(*rows: bytes) -> Any:
+    return np.array(rows, np.object_).reshape(-1, 1)
+
+
+def test_json_is_indented_and_keeps_its_letters() -> None:
+    lines = shown(result=texts('{"라벨": "고양이", "score": 0.5}'.encode())).splitlines()
+    assert "result  BYTES [1, 1]" in lines[0]
+    assert [line.strip("│ ") for line in lines[1:-1]] == ["{", '"라벨": "고양이",', '"score": 0.5', "}"]
+
+
+def test_arrays_show_dtype_shape_and_a_few_numbers() -> None:
+    text = shown(scores=np.arange(24, dtype=np.float32).reshape(2, 3, 4))
+    assert "scores  FP32 [2, 3, 4]" in text
+    assert "[0, 1, 2, 3, 4, 5, 6, 7, ...]  from 0 to 23, mean 11.5" in text
+    assert "[1, -2]" in shown(n=np.array([1, -2], np.int64))
+    assert "[]" in shown(n=np.zeros((0, 3), np.float32)) and "[True]" in shown(b=np.array([True]))
+
+
+def test_images_and_other_bytes_are_never_dumped() -> None:
+    text = shown(
+        out=texts(b"\xff\xd8\xff" + bytes(5000), b"\x89PNG\r\n" + bytes(10), b"\xfe\x00" * 40, b"{no json", b"")
+    )
+    assert "<JPEG image, 5,003 bytes>" in text and "<PNG image, 16 bytes>" in text
+    assert "<80 bytes, not text: fe 00 fe 00 fe 00 fe 00 ...>" in text
+    assert "{no json" in text
+
+
+def test_many_rows_are_cut() -> None:
+    text = shown(out=texts(*(f"row {index}".encode() for index in range(25))))
+    assert "row 19" in text and "row 20" not in text and "... and 5 more" in text
+    assert "(no rows)" in shown(out=np.empty((0, 1), np.object_))
+
+
+def test_markup_in_an_answer_is_text() -> None:
+    assert "[red]x[/red]" in shown(out=texts(b"[red]x[/red]"))
+
+
+def test_for_programs() -> None:
+    outputs = {"t": texts("한".encode(), b"\xff"), "n": np.array([[1.5, 2.0]], np.float32), "b": np.array([True])}
+    assert json.loads(as_json("m", outputs)) == {
+        "model": "m",
+        "outputs": {
+            "t": {"datatype": "BYTES", "shape": [2, 1], "data": ["한", {"base64": "/w=="}]},
+            "n": {"datatype": "FP32", "shape": [1, 2], "data": [1.5, 2.0]},
+            "b": {"datatype": "BOOL", "shape": [1], "data": [True]},
+        },
+    }
+    assert "한" in as_json("m", outputs)
