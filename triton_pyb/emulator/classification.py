@@ -9,13 +9,28 @@ from typing import Any
 
 import numpy as np
 
-from triton_pyb.emulator.messages import WireTensor
+from triton_pyb.emulator.messages import WireResponse, WireTensor
 
 
 def labels_of(config: dict[str, Any], folder: Path) -> dict[str, list[str]]:
     """Output name to the lines of its label file."""
     files = {output["name"]: output["label_filename"] for output in config["output"] if output["label_filename"]}
     return {name: (folder / file).read_text().splitlines() for name, file in files.items()}
+
+
+def apply(response: WireResponse, counts: dict[str, int], config: dict[str, Any], folder: Path) -> WireResponse:
+    """The response with the outputs named in `counts` as classes."""
+    if not counts:
+        return response
+    labels = labels_of(config, folder)
+    batching = config["max_batch_size"] > 0
+    outputs = [
+        classified(tensor, counts[tensor.name], labels.get(tensor.name, []), batching)
+        if tensor.name in counts
+        else tensor
+        for tensor in response.outputs
+    ]
+    return replace(response, outputs=outputs)
 
 
 def classified(tensor: WireTensor, count: int, labels: list[str], batching: bool) -> WireTensor:

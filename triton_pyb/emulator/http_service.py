@@ -77,8 +77,7 @@ class HttpService:
         return _empty(200 if self.live else 400)
 
     async def _ready(self, request: web.Request) -> web.Response:
-        failed = any(entry.failures and not entry.loaded for entry in self._store.entries.values())
-        return _empty(400 if not self.live or (self._strict_readiness and failed) else 200)
+        return _empty(200 if self.live and self._store.ready(self._strict_readiness) else 400)
 
     async def _logging(self, request: web.Request) -> web.Response:
         settings = self._store.log.settings
@@ -159,15 +158,8 @@ class HttpService:
         return self._answer(response, asked, model)
 
     def _answer(self, response: WireResponse, asked: JsonRequest, model: LoadedModel) -> web.Response:
-        if asked.classes:
-            labels = classification.labels_of(model.config, self._store.entries[model.name].folder)
-            batching = model.config["max_batch_size"] > 0
-            response.outputs = [
-                classification.classified(tensor, asked.classes[tensor.name], labels.get(tensor.name, []), batching)
-                if tensor.name in asked.classes
-                else tensor
-                for tensor in response.outputs
-            ]
+        folder = self._store.entries[model.name].folder
+        response = classification.apply(response, asked.classes, model.config, folder)
         header, tails = json_requests.write(response, asked, model.name, model.version)
         if not tails:
             return web.Response(body=header, content_type="application/json")

@@ -94,6 +94,12 @@ class LoadedModel:
         else:
             meetings.submit(self._scheduler, pending)
 
+    def cancel(self, request: WireRequest) -> None:
+        """The client went away; what runs may look at `is_cancelled()`."""
+        request.cancelled = True
+        for instance in self.instances:
+            instance.cancel(request)
+
     def ready(self) -> tuple[bool, str]:
         """Whether every instance says it is ready, and the first message of one that is not."""
         for instance in self.instances:

@@ -62,6 +62,10 @@ class ModelStore:
             raise RequestRefused(f"Request for unknown model: '{name}' is not found", "NOT_FOUND")
         return model
 
+    def ready(self, strict: bool) -> bool:
+        """Whether the server calls itself ready; not `strict`: as soon as it answers at all."""
+        return not strict or all(entry.loaded or not entry.failures for entry in self.entries.values())
+
     def index(self, ready_only: bool = False) -> list[dict[str, str]]:
         """The repository index, as POST /v2/repository/index answers it."""
         rows: list[dict[str, str]] = []

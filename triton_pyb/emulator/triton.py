@@ -136,6 +136,11 @@ class EmulatedTriton:
         """The model a client calls, when the target names one; else an empty string."""
         return self._served.entry
 
+    @property
+    def store(self) -> ModelStore:
+        """The models behind this server, for the protocols' front ends."""
+        return self._store
+
     # -- requests
 
     def infer(

@@ -1,0 +1,221 @@
+"""The gRPC front of the emulator: tritonclient's own service definition, on grpc.aio.
+
+Source: the behaviour of a 24.10 server, as tritonclient sees it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import grpc
+from google.protobuf import json_format
+from tritonclient.grpc import service_pb2, service_pb2_grpc
+
+from triton_pyb.emulator import classification, grpc_requests, inference, metadata
+from triton_pyb.emulator.errors import InferenceFailed, NeverAnswered
+from triton_pyb.emulator.loaded_model import LoadedModel
+from triton_pyb.emulator.messages import WireRequest, WireResponse
+from triton_pyb.emulator.model_store import ModelStore
+from triton_pyb.emulator.validation import RequestRefused
+
+_CODES = {
+    "UNKNOWN": grpc.StatusCode.UNKNOWN,
+    "INTERNAL": grpc.StatusCode.INTERNAL,
+    "NOT_FOUND": grpc.StatusCode.NOT_FOUND,
+    "INVALID_ARG": grpc.StatusCode.INVALID_ARGUMENT,
+    "UNAVAILABLE": grpc.StatusCode.UNAVAILABLE,
+    "UNSUPPORTED": grpc.StatusCode.UNIMPLEMENTED,
+    "ALREADY_EXISTS": grpc.StatusCode.ALREADY_EXISTS,
+    "CANCELLED": grpc.StatusCode.CANCELLED,
+}
+
+
+class GrpcService(service_pb2_grpc.GRPCInferenceServiceServicer):  # type: ignore[misc]
+    """Answers gRPC calls from the models of a store; method names are the protocol's."""
+
+    def __init__(self, store: ModelStore, strict_readiness: bool = True) -> None:
+        self._store, self._strict_readiness = store, strict_readiness
+
+    # -- server
+
+    async def ServerLive(self, request: Any, context: Any) -> Any:
+        return service_pb2.ServerLiveResponse(live=True)
+
+    async def ServerReady(self, request: Any, context: Any) -> Any:
+        return service_pb2.ServerReadyResponse(ready=self._store.ready(self._strict_readiness))
+
+    async def ServerMetadata(self, request: Any, context: Any) -> Any:
+        return json_format.ParseDict(metadata.server(self._store.machine.release), service_pb2.ServerMetadataResponse())
+
+    async def LogSettings(self, request: Any, context: Any) -> Any:
+        settings = self._store.log.settings
+        for key, setting in request.settings.items():
+            settings[key] = getattr(setting, setting.WhichOneof("parameter_choice"))
+        response = service_pb2.LogSettingsResponse()
+        for key, value in settings.items():
+            name = {bool: "bool_param", int: "uint32_param"}.get(type(value), "string_param")
+            setattr(response.settings[key], name, value)
+        return response
+
+    # -- models
+
+    async def ModelReady(self, request: Any, context: Any) -> Any:
+        model = self._store.find(request.name, int(request.version or -1))
+        ready = model is not None and (await asyncio.to_thread(model.ready))[0]
+        return service_pb2.ModelReadyResponse(ready=ready)
+
+    async def ModelMetadata(self, request: Any, context: Any) -> Any:
+        model = await self._model(request.name, request.version, context)
+        versions = sorted(self._store.entries[model.name].loaded)
+        return json_format.ParseDict(metadata.model(model.config, versions), service_pb2.ModelMetadataResponse())
+
+    async def ModelConfig(self, request: Any, context: Any) -> Any:
+        model = await self._model(request.name, request.version, context)
+        return json_format.ParseDict({"config": model.config}, service_pb2.ModelConfigResponse())
+
+    async def ModelStatistics(self, request: Any, context: Any) -> Any:
+        try:
+            rows = metadata.statistics(self._store, request.name, int(request.version or -1))
+        except InferenceFailed as error:
+            await context.abort(_CODES[error.code], error.message)
+        return json_format.ParseDict({"model_stats": rows}, service_pb2.ModelStatisticsResponse())
+
+    async def RepositoryIndex(self, request: Any, context: Any) -> Any:
+        rows = self._store.index(request.ready)
+        return json_format.ParseDict({"models": rows}, service_pb2.RepositoryIndexResponse())
+
+    async def RepositoryModelLoad(self, request: Any, context: Any) -> Any:
+        parameters = {
+            key: getattr(value, value.WhichOneof("parameter_choice")) for key, value in request.parameters.items()
+        }
+        config = parameters.pop("config", "")
+        try:
+            await asyncio.to_thread(self._store.control_load, request.model_name, config, parameters)
+        except InferenceFailed as error:
+            await context.abort(_CODES[error.code], error.message)
+        return service_pb2.RepositoryModelLoadResponse()
+
+    async def RepositoryModelUnload(self, request: Any, context: Any) -> Any:
+        dependents = request.parameters["unload_dependents"].bool_param
+        try:
+            await asyncio.to_thread(self._store.control_unload, request.model_name, dependents)
+        except InferenceFailed as error:
+            await context.abort(_CODES[error.code], error.message)
+        return service_pb2.RepositoryModelUnloadResponse()
+
+    async def SystemSharedMemoryStatus(self, request: Any, context: Any) -> Any:
+        return service_pb2.SystemSharedMemoryStatusResponse()
+
+    async def CudaSharedMemoryStatus(self, request: Any, context: Any) -> Any:
+        return service_pb2.CudaSharedMemoryStatusResponse()
+
+    async def _model(self, name: str, version: str, context: Any) -> LoadedModel:
+        try:
+            return inference.find_model(self._store, name, int(version or -1))
+        except InferenceFailed as error:
+            await context.abort(_CODES[error.code], error.message)
+            raise
+
+    # -- inference
+
+    async def ModelInfer(self, request: Any, context: Any) -> Any:
+        model = await self._model(request.model_name, request.model_version, context)
+        wire: WireRequest | None = None
+        try:
+            asked = grpc_requests.read(request)
+            wire = asked.request
+            responses = await asyncio.wrap_future(inference.submit(model, wire))
+            response = self._classified(inference.one_response(responses, model.name), asked, model)
+        except RequestRefused as error:
+            await context.abort(_CODES[error.code], error.message)
+        except NeverAnswered as error:
+            if self._store.machine.mode == "faithful":
+                self._store.log.server("WARNING", error.message)
+                await asyncio.Event().wait()  # until the client gives up, as on the server
+            await context.abort(_CODES[error.code], error.message)
+        except InferenceFailed as error:
+            await context.abort(_CODES[error.code], error.message)
+        except asyncio.CancelledError:
+            if wire is not None:
+                model.cancel(wire)
+            raise
+        return grpc_requests.write(response, request.id, model.name, model.version)
+
+    async def ModelStreamInfer(self, requests: Any, context: Any) -> AsyncIterator[Any]:
+        out: asyncio.Queue[Any] = asyncio.Queue()
+        tasks: set[asyncio.Task[None]] = set()
+
+        async def feed() -> None:
+            async for request in requests:
+                task = asyncio.create_task(self._stream_one(request, out))
+                tasks.add(task)
+            await asyncio.gather(*tasks)
+            await out.put(None)
+
+        feeder = asyncio.create_task(feed())
+        try:
+            while (message := await out.get()) is not None:
+                yield message
+        finally:
+            feeder.cancel()
+            for task in tasks:
+                task.cancel()
+
+    async def _stream_one(self, message: Any, out: asyncio.Queue[Any]) -> None:
+        """Send one request of a stream and put its answers into `out`."""
+        try:
+            model = inference.find_model(self._store, message.model_name, int(message.model_version or -1))
+            asked = grpc_requests.read(message)
+        except (InferenceFailed, RequestRefused) as error:
+            await out.put(_stream_error(error.message, message.id))
+            return
+        arrived: asyncio.Queue[WireResponse] = asyncio.Queue()
+        loop = asyncio.get_running_loop()
+        try:
+            model.submit(asked.request, lambda response: _threadsafe_put(loop, arrived, response))
+        except RequestRefused as error:
+            await out.put(_stream_error(error.message, message.id))
+            return
+        try:
+            final = False
+            while not final:
+                response = await arrived.get()
+                final = response.final
+                await self._stream_answer(response, asked, model, out)
+        except asyncio.CancelledError:
+            model.cancel(asked.request)
+            raise
+
+    async def _stream_answer(
+        self, response: WireResponse, asked: grpc_requests.GrpcRequest, model: LoadedModel, out: Any
+    ) -> None:
+        request_id = asked.request.request_id
+        failure = inference.failure_of(response, model.name)
+        if isinstance(failure, NeverAnswered) and self._store.machine.mode == "faithful":
+            self._store.log.server("WARNING", failure.message)
+            await asyncio.Event().wait()
+        if failure is not None:
+            await out.put(_stream_error(failure.message, request_id))
+            return
+        if not response.outputs and response.final and model.decoupled and not asked.empty_final:
+            return
+        response = self._classified(response, asked, model)
+        message = grpc_requests.write(response, request_id, model.name, model.version)
+        message.parameters["triton_final_response"].bool_param = response.final
+        await out.put(service_pb2.ModelStreamInferResponse(infer_response=message))
+
+    def _classified(self, response: WireResponse, asked: grpc_requests.GrpcRequest, model: LoadedModel) -> WireResponse:
+        return classification.apply(response, asked.classes, model.config, self._store.entries[model.name].folder)
+
+
+def _threadsafe_put(loop: asyncio.AbstractEventLoop, queue: asyncio.Queue[Any], item: Any) -> None:
+    if not loop.is_closed():
+        loop.call_soon_threadsafe(queue.put_nowait, item)
+
+
+def _stream_error(message: str, request_id: str) -> Any:
+    response = service_pb2.ModelStreamInferResponse(error_message=message)
+    response.infer_response.id = request_id
+    return response
