@@ -9,7 +9,7 @@ from typing import Any, Callable, Dict, List, Optional
 from . import current
 from .desk import DirectLink
 from .isolation import FactoryImporter, PrivateImporter
-from .messages import FINAL, WireError, WireFault, WireRequest, WireResponse
+from .messages import WireFault, WireRequest, WireResponse
 from .stub.lifecycle import Model
 from .stub.stub import Stub
 
@@ -57,13 +57,8 @@ class InlineModel:
             raise
 
     def execute(self, requests: List[WireRequest], respond: Respond) -> Optional[WireFault]:
-        """Run a batch; like a stub that a fault has killed, the model answers nothing after one."""
+        """Run a batch on this thread."""
         with self._lock, current.running(self._model):
-            if self._stub.fault is not None:
-                dead = f"Stub process '{self._stub.instance_name}' is not healthy."
-                for index in range(len(requests)):
-                    respond(index, WireResponse([], WireError("INTERNAL", dead)), FINAL)
-                return None
             return self._model.execute([_private(request) for request in requests], respond)
 
     def cancel(self, key: int) -> None:

@@ -19,8 +19,8 @@ from dataclasses import dataclass, field
 from typing import Any, Callable, Dict, Iterator, List, Optional, Protocol, Tuple, Union
 
 from .inline import InlineModel
-from .messages import WireFault, WireRequest, WireResponse
-from .process import ChildRefused, ModelDied, ModelProcess, unhealthy
+from .messages import WireFault, WireRequest, WireResponse, unhealthy
+from .process import ChildRefused, ModelDied, ModelProcess
 from .stub.errors import EmulatorError
 from .stub.lifecycle import ModelFailed
 from .stub.releases import Release

@@ -11,6 +11,7 @@ from .stub.messages import (
     WireRequest,
     WireResponse,
     WireTensor,
+    unhealthy,
     wire_tensor,
 )
 
@@ -23,5 +24,6 @@ __all__ = [
     "WireRequest",
     "WireResponse",
     "WireTensor",
+    "unhealthy",
     "wire_tensor",
 ]

@@ -12,7 +12,7 @@ import threading
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from .desk import Desk
-from .messages import FINAL, WireError, WireFault, WireRequest, WireResponse
+from .messages import FINAL, WireFault, WireRequest, WireResponse, unhealthy
 from .stub.errors import EmulatorError
 from .stub.wire import Channel, request_in, request_out, response_in, response_out
 
@@ -274,7 +274,3 @@ class ModelProcess:
 class ChildRefused(Exception):
     """A task of the child failed; the message is the stub's text."""
 
-
-def unhealthy(name: str) -> WireResponse:
-    """What every request gets from a stub process that ended."""
-    return WireResponse([], WireError("INTERNAL", f"Stub process '{name}' is not healthy."))

@@ -191,6 +191,9 @@ class Process:
 
 def main(descriptor: int) -> None:
     """Entry of the child process; `descriptor` is its end of the socket pair."""
+    # An embedded interpreter takes its name for "python3"; so does what a model starts with sys.executable.
+    named = os.path.join(os.path.dirname(sys.executable), "python3")
+    sys.executable = named if os.path.exists(named) else sys.executable
     end = socket.socket(fileno=descriptor)
     end.set_inheritable(False)
     Process(Channel(end)).run()

@@ -41,6 +41,8 @@ _get_pointer = _api.PyCapsule_GetPointer
 _get_pointer.restype, _get_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
 _get_destructor = _api.PyCapsule_GetDestructor
 _get_destructor.restype, _get_destructor.argtypes = ctypes.c_void_p, [ctypes.py_object]
+_set_destructor = _api.PyCapsule_SetDestructor
+_set_destructor.restype, _set_destructor.argtypes = ctypes.c_int, [ctypes.py_object, ctypes.c_void_p]
 # The destructor runs while its capsule dies: it must not be touched as a Python object again.
 _is_valid_raw = _api["PyCapsule_IsValid"]
 _is_valid_raw.restype, _is_valid_raw.argtypes = ctypes.c_int, [ctypes.c_void_p, ctypes.c_char_p]
@@ -69,6 +71,15 @@ for _callback in (_deleter, _destructor):
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(_callback))
 
 
+def _numpy_destructor() -> Any:
+    if not hasattr(np.ndarray, "__dlpack__"):  # before numpy 1.22
+        return None
+    return _get_destructor(np.zeros(1).__dlpack__())
+
+
+_of_numpy = _numpy_destructor()
+
+
 def export(owner: Any, address: int, shape: List[int], kind: Tuple[int, int, int], device: Tuple[int, int]) -> Any:
     """A capsule "dltensor" on memory that lives as long as `owner`; C order, no strides."""
     dims = (ctypes.c_int64 * max(len(shape), 1))(*shape)
@@ -77,7 +88,9 @@ def export(owner: Any, address: int, shape: List[int], kind: Tuple[int, int, int
     managed.deleter = ctypes.cast(_deleter, ctypes.c_void_p).value
     place = ctypes.addressof(managed)
     _exported[place] = (owner, dims, managed)
-    return _new(place, _FRESH, ctypes.cast(_destructor, ctypes.c_void_p))
+    # A capsule may die while an exception is on its way. numpy's destructor keeps that exception; code in
+    # Python, which a callback is, would lose it.
+    return _new(place, _FRESH, _of_numpy or ctypes.cast(_destructor, ctypes.c_void_p))
 
 
 class Imported(NamedTuple):
@@ -119,7 +132,8 @@ def inspect(capsule: Any) -> Tuple[Any, List[int], Tuple[int, int, int], Tuple[i
             "Tensor.from_dlpack",
             "Make a new capsule for each from_dlpack; one that was consumed is no longer yours.",
         )
-    if _get_destructor(capsule) == _numpy_destructor():
+    pointer = _get_pointer(capsule, _FRESH)
+    if _of_numpy and _get_destructor(capsule) == _of_numpy and pointer not in _exported:
         raise EmulatorError(
             "TPB502",
             "from_dlpack got a numpy array: numpy's capsule destructor recurses for ever once the stub has "
@@ -127,7 +141,7 @@ def inspect(capsule: Any) -> Tuple[Any, List[int], Tuple[int, int, int], Tuple[i
             "Tensor.from_dlpack",
             "Build the tensor with Tensor(name, array).",
         )
-    managed = _ManagedTensor.from_address(_get_pointer(capsule, _FRESH))
+    managed = _ManagedTensor.from_address(pointer)
     shape = [managed.shape[index] for index in range(managed.ndim)]
     _check_layout(managed, shape)
     kind = (managed.code, managed.bits, managed.lanes)
@@ -136,7 +150,7 @@ def inspect(capsule: Any) -> Tuple[Any, List[int], Tuple[int, int, int], Tuple[i
 
 def take(capsule: Any, managed: Any, shape: List[int], kind: Tuple[int, int, int], device: Tuple[int, int]) -> Imported:
     """Take the tensor over: the capsule is renamed, its deleter runs with the returned owner."""
-    _set_name(capsule, _USED)
+    mark_used(capsule)
     owner = _Owner(managed)
     size = (kind[1] + 7) // 8
     for dim in shape:
@@ -162,16 +176,8 @@ def _check_layout(managed: _ManagedTensor, shape: List[int]) -> None:
         expected *= shape[index]
 
 
-def _numpy_destructor() -> Any:
-    if not _known:
-        made = hasattr(np.ndarray, "__dlpack__")  # numpy 1.22
-        _known.append(_get_destructor(np.zeros(1).__dlpack__()) if made else -1)
-    return _known[0]
-
-
-_known: List[Any] = []
-
-
 def mark_used(capsule: Any) -> None:
-    """Rename a capsule whose tensor is never taken over: its deleter will not run."""
+    """Rename a consumed capsule: its destructor has nothing to do any more."""
+    if _get_pointer(capsule, _FRESH) in _exported:
+        _set_destructor(capsule, None)
     _set_name(capsule, _USED)

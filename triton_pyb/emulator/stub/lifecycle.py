@@ -13,7 +13,7 @@ from typing import Any, Callable, Dict, List, Optional
 from . import request as requests_module
 from . import surface
 from .errors import EmulatorError, TritonModelException
-from .messages import FINAL, RESCHEDULE, WireError, WireFault, WireRequest, WireResponse
+from .messages import FINAL, RESCHEDULE, WireError, WireFault, WireRequest, WireResponse, unhealthy
 from .request import RELEASE_ALL, RELEASE_RESCHEDULE
 from .sender import Exchange, Respond
 from .stub import Stub
@@ -21,6 +21,10 @@ from .tracebacks import boundary, describe
 
 # Where the stub logs from. Source: lines of r24.10, seen in its log.
 _FAILED, _BACKGROUND, _FINALIZE = ("pb_stub.cc", 714), ("pb_stub.cc", 945), ("pb_stub.cc", 978)
+
+
+#: Faults that spoil one answer; all others leave no stub process to ask.
+_SURVIVED = ("TPB507",)
 
 
 class ModelFailed(Exception):
@@ -105,6 +109,12 @@ class Model:
     def execute(self, wires: List[WireRequest], respond: Respond) -> Optional[WireFault]:
         """Run one batch; what is left unanswered at the end may still be answered by a sender."""
         stub = self.stub
+        if stub.fault is not None:
+            if stub.fault.code not in _SURVIVED:
+                for index in range(len(wires)):
+                    respond(index, unhealthy(stub.instance_name), FINAL)
+                return None
+            stub.fault = None
         exchanges = [
             Exchange(stub, index, wire.key, list(wire.requested_outputs), stub.decoupled, respond)
             for index, wire in enumerate(wires)
@@ -141,6 +151,8 @@ class Model:
                 raise Refusal(f"Python model {path} does not implement `execute` method.")
             returned = enter(self.instance.execute, list(requests))
             self.returned = True
+            if self.stub.fault is not None:
+                return ""
             if asyncio.iscoroutine(returned):
                 if self.stub.decoupled and self.stub.release.has(
                     "execute may be a coroutine in decoupled models"

@@ -153,3 +153,8 @@ def wire_tensor(name: str, datatype: str, data: Any, shape: Optional[Sequence[in
         array[index] = element if type(element) is bytes else str(element).encode("utf-8")
     array = array.reshape(source.shape if shape is None else tuple(shape))
     return WireTensor(name, datatype, tuple(array.shape), array)
+
+
+def unhealthy(instance_name: str) -> WireResponse:
+    """What every request gets from a stub process that ended."""
+    return WireResponse([], WireError("INTERNAL", f"Stub process '{instance_name}' is not healthy."))

@@ -137,8 +137,9 @@ class PybindClass:
             if stub.release.has(f"{self.name}.{signature.name}"):
                 made: Any = bound(stub, signature, function)
                 namespace[signature.name] = staticmethod(made) if signature.kind == "static" else made
-        namespace.update(extra or {})
         built: type = pybind11_type(f"{MODULE}.{self.name}", (PybindObject,), namespace)
+        for name, value in (extra or {}).items():
+            type.__setattr__(built, name, value)  # afterwards: a property then knows no name, like pybind11's
         stub.classes[self.name] = built
         return built
 

@@ -148,7 +148,7 @@ def build():
 
     def complete(config, kind, current, entry):
         model, name = config["name"], entry["name"]
-        if "data_type" in current and current["data_type"] != "TYPE_INVALID":
+        if current["data_type"] != "TYPE_INVALID":
             if current["data_type"] != entry["data_type"]:
                 raise ValueError(
                     "unable to load model '"
@@ -164,7 +164,7 @@ def build():
                 )
         else:
             current["data_type"] = entry["data_type"]
-        if "dims" in current and current["dims"]:
+        if current["dims"]:
             if current["dims"] != entry["dims"]:
                 raise ValueError(
                     "model '"
@@ -242,7 +242,7 @@ def build():
 
         def set_model_transaction_policy(self, transaction_policy_dict):
             """Set `decoupled`; ValueError when it was set to something else."""
-            for key in transaction_policy_dict:
+            for key in transaction_policy_dict.keys():  # noqa: SIM118 (no dict, no keys: AttributeError, as upstream)
                 if key != "decoupled":
                     raise ValueError(
                         "model transaction property in auto-complete-config function for model '"
@@ -264,6 +264,9 @@ def build():
                     )
                 policy["decoupled"] = wanted
 
+    for name, method in vars(ModelConfig).items():
+        if callable(method):
+            method.__qualname__ = "ModelConfig." + name
     return ModelConfig
 
 
