@@ -275,23 +275,17 @@ def _decode_with_opencv(cv: Any, data: bytes, header: Optional[Header], mode: st
     if header is None:
         name, found = picture_name(data), look(data)
         if name:
-            raise NoPicture(f"it is a {name} picture, which OpenCV does not read here", found.fix)
+            raise NoPicture(f"it looks like a picture in the format {name}, which OpenCV does not read here", found.fix)
         raise NoPicture(f"it looks like {found.like}", found.fix)
-    reduced = {1: 1, 2: cv.IMREAD_REDUCED_COLOR_2, 4: cv.IMREAD_REDUCED_COLOR_4, 8: cv.IMREAD_REDUCED_COLOR_8}
-    # Asked for the colours alone, OpenCV darkens those of a TIFF by its alpha channel.
-    flags = cv.IMREAD_UNCHANGED if header.alpha else reduced[divisor]
+    if header.alpha:
+        raise NoPicture("it is a TIFF with an alpha channel, by which OpenCV darkens the colours", "send it as PNG")
+    flags = {1: 1, 2: cv.IMREAD_REDUCED_COLOR_2, 4: cv.IMREAD_REDUCED_COLOR_4, 8: cv.IMREAD_REDUCED_COLOR_8}[divisor]
     try:
         array = cv.imdecode(np.frombuffer(data, np.uint8), flags | cv.IMREAD_IGNORE_ORIENTATION)
     except cv.error as error:
         raise NoPicture(f"OpenCV cannot read this {header.format}: {error.err}", "convert it to JPEG or PNG") from None
     if array is None:
         raise NoPicture(f"it begins like {header.format}, and OpenCV cannot read it", "convert it to JPEG or PNG")
-    if array.dtype == np.uint16:
-        array = (array >> 8).astype(np.uint8)
-    if array.dtype != np.uint8 or array.ndim != 3 or array.shape[2] not in (3, 4):
-        what = f"it is a {header.format} of {array.dtype} numbers and shape {array.shape}"
-        raise NoPicture(what, "convert it to JPEG or PNG")
-    array = np.ascontiguousarray(array[:, :, :3])
     if mode == "GRAY":
         return np.asarray(cv.cvtColor(array, cv.COLOR_BGR2GRAY))
     return np.asarray(cv.cvtColor(array, cv.COLOR_BGR2RGB) if mode == "RGB" else array)
