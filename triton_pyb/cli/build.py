@@ -42,6 +42,7 @@ def as_dict(built: Built) -> dict[str, Any]:
         "entry": built.entry,
         "models": list(built.models),
         "third_party": list(built.third_party),
+        "requirements": list(built.requirements),
         "notes": list(built.notes),
     }
 
@@ -59,7 +60,6 @@ def show(built: Built, target: str, console: Console) -> None:
         table.add_row(str(built.repository / name), Text(kind, "dim"))
     console.print(table)
     console.print()
-    needs = ", ".join(["numpy", *built.third_party])
-    console.print(Text(f"needs where Triton runs: {needs}"), soft_wrap=True)
+    console.print(Text(f"needs where Triton runs: {', '.join(built.requirements) or 'nothing'}"), soft_wrap=True)
     for note in built.notes:
         console.print(Text(f"note: {note}", "yellow"), soft_wrap=True)

@@ -36,6 +36,8 @@ class Built(NamedTuple):
         What the author should know.
     graph : Graph or None
         The pipeline's; None for a step built alone.
+    requirements : tuple of str
+        The same packages, and numpy, with the versions in use here.
     """
 
     repository: Path
@@ -44,6 +46,7 @@ class Built(NamedTuple):
     third_party: tuple[str, ...]
     notes: tuple[str, ...]
     graph: Graph | None = None
+    requirements: tuple[str, ...] = ()
 
 
 def build(target: Any, repository: str | os.PathLike[str], *, overwrite: bool = False) -> Built:
@@ -81,11 +84,12 @@ def build(target: Any, repository: str | os.PathLike[str], *, overwrite: bool = 
             check_ownership(folder, Path(repository) / folder.name)
     publish(folders, Path(repository))
     third_party = sorted({name for folder in folders for name in folder.third_party} - {"numpy"})
-    notes: tuple[str, ...] = ()
+    notes = tuple(dict.fromkeys(note for folder in folders for note in folder.notes))
+    requirements = tuple(sorted({line for folder in folders for line in folder.requirements}))
     if max_batch_size == 0:
-        notes = ("max_batch_size is 0: the server never joins requests; set max_batch_size=8 to let it",)
+        notes += ("max_batch_size is 0: the server never joins requests; set max_batch_size=8 to let it",)
     names = tuple(folder.name for folder in folders)
-    return Built(Path(repository), names[-1], names, tuple(third_party), notes, graph)
+    return Built(Path(repository), names[-1], names, tuple(third_party), notes, graph, requirements)
 
 
 def _node_folders(graph: Graph) -> list[ModelFolder]:

@@ -15,13 +15,12 @@ from triton_pyb.runtime.steps import StepMark
 from .closure import Closure, find_closure
 from .core_models import ResolvedCore
 from .graph import Graph
+from .litter import is_litter
 from .manifest import MANIFEST_FILE, is_version, make_manifest
+from .requirements import requirements_of
 from .source import Source, file_of, label
 
 Content = bytes | Path
-
-#: What never travels: caches and editor litter make a polling server reload for nothing.
-LITTER = ("__pycache__", ".ipynb_checkpoints", ".git", ".DS_Store")
 
 _PACKAGE = Path(triton_pyb.__file__).parent
 _TEMPLATE = Path(__file__).with_name("model_template.py")
@@ -42,6 +41,10 @@ class ModelFolder(NamedTuple):
         Folders that stand empty in an existing model.
     third_party : tuple of str
         Packages that must be installed where the model runs.
+    imported : tuple of str
+        The same, as far as the imports name them: ``"google.protobuf"``.
+    notes : tuple of str
+        What the author should know about this model.
     """
 
     name: str
@@ -50,10 +53,17 @@ class ModelFolder(NamedTuple):
     version: str = "1"
     empty: tuple[str, ...] = ()
     third_party: tuple[str, ...] = ()
+    imported: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def requirements(self) -> tuple[str, ...]:
+        """What must be installed where the model runs, with the versions in use here; numpy always."""
+        return requirements_of(sorted({"numpy", *self.imported})) if f"{self.version}/model.py" in self.files else ()
 
     def with_manifest(self) -> ModelFolder:
         """The same folder, and in its version folder what was built from what."""
-        manifest = make_manifest(self.name, self.source, self.files, requirements=self.third_party, release="")
+        manifest = make_manifest(self.name, self.source, self.files, requirements=self.requirements, release="")
         return self._replace(files={**self.files, f"{self.version}/{MANIFEST_FILE}": manifest.to_json()})
 
     def write(self, folder: Path) -> None:
@@ -78,7 +88,7 @@ def step_folder(
     batching = max_batch_size > 0
     config = step_config(
         mark.name,
-        [TensorConfig.of(field, batching) for field in signature.inputs],
+        [TensorConfig.of(field, batching, signature.ragged(field)) for field in signature.inputs],
         [TensorConfig.of(field, batching) for field in signature.outputs],
         max_batch_size=max_batch_size,
         instances=mark.instances or 1,
@@ -93,7 +103,14 @@ def step_folder(
     files.update({f"1/{inside}": path for inside, path in closure.files.items()})
     files.update({f"1/triton_pyb/{inside}": path for inside, path in _runtime_files().items()})
     source = Source(label(Path(mark.scope["__file__"])), closure.function.partition(":")[2])
-    return ModelFolder(mark.name, files, source, third_party=closure.third_party)
+    return ModelFolder(
+        mark.name,
+        files,
+        source,
+        third_party=closure.third_party,
+        imported=closure.imported,
+        notes=closure.notes,
+    )
 
 
 def core_folder(core: ResolvedCore) -> ModelFolder:
@@ -108,7 +125,7 @@ def core_folder(core: ResolvedCore) -> ModelFolder:
     inside = {
         path.relative_to(core.source).as_posix(): path
         for path in sorted(core.source.rglob("*"))
-        if not set(path.relative_to(core.source).parts) & set(LITTER)
+        if not is_litter(path.relative_to(core.source))
     }
     files: dict[str, Content] = {name: path for name, path in inside.items() if path.is_file()}
     empty = tuple(name for name, path in inside.items() if path.is_dir() and not any(path.iterdir()))
