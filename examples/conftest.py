@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import sys
 from collections.abc import Iterator
 from types import ModuleType
 
 import pytest
+
+from triton_pyb.emulator import targets
+from triton_pyb.repository import build
+from triton_pyb.server import ServerNotFound, find_installation
 
 
 @pytest.fixture(scope="module")
@@ -21,3 +26,27 @@ def app(request: pytest.FixtureRequest) -> Iterator[ModuleType]:
     finally:
         sys.path.remove(folder)
         sys.modules.pop("app", None)
+
+
+@pytest.fixture(scope="package", autouse=True)
+def builder() -> Iterator[None]:
+    """What the entry point of an installed triton_pyb says, so that a bare checkout passes too."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(targets, "_registered", [build])
+        yield
+
+
+@functools.cache
+def no_server() -> str:
+    """Why there is no real Triton here, or an empty string."""
+    try:
+        find_installation()
+    except ServerNotFound as error:
+        return error.what
+    return ""
+
+
+@pytest.hookimpl(tryfirst=True)  # before fixtures start a server
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.get_closest_marker("real_triton") and no_server():
+        pytest.skip(no_server())

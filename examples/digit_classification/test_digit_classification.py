@@ -110,11 +110,18 @@ def repository(form: str, app: Any, tmp_path_factory: pytest.TempPathFactory) ->
     return folder
 
 
-@pytest.fixture(scope="module", params=["emulated", pytest.param("real", marks=pytest.mark.real_triton)])
-def triton(request: pytest.FixtureRequest, repository: Path) -> Iterator[Any]:
-    """The same requests, once to the emulator and once to a real Triton."""
-    with (EmulatedTriton if request.param == "emulated" else RealTriton)(repository) as server:
-        yield server
+@pytest.fixture(scope="module", params=["inline", "emulated", pytest.param("real", marks=pytest.mark.real_triton)])
+def server(request: pytest.FixtureRequest, app: Any, repository: Path, form: str) -> Iterator[Any]:
+    """The same requests to the emulator in this process, to the emulator, and to a real Triton."""
+    chosen: Any
+    if request.param == "inline":
+        chosen = EmulatedTriton(app.pipeline if form == "explicit" else app.batched_pipeline, inline=True)
+    elif request.param == "emulated":
+        chosen = EmulatedTriton(repository)
+    else:
+        chosen = RealTriton(repository)
+    with chosen:
+        yield chosen
 
 
 def test_by_hand_every_digit_is_read(by_hand: list[dict[str, Any]]) -> None:
@@ -123,9 +130,9 @@ def test_by_hand_every_digit_is_read(by_hand: list[dict[str, Any]]) -> None:
 
 @pytest.mark.parametrize("count", [1, 2, 7])
 def test_digits_of_different_sizes_in_one_request(
-    triton: Any, form: str, by_hand: list[dict[str, Any]], count: int
+    server: Any, form: str, by_hand: list[dict[str, Any]], count: int
 ) -> None:
-    result = triton.infer("ensemble", {"image": BYTES[:count]})["result"]
+    result = server.infer("ensemble", {"image": BYTES[:count]})["result"]
     assert result.shape == ((count,) if form == "explicit" else (count, 1))
     for text, expected in zip(result.reshape(-1), by_hand[:count], strict=True):
         answer = json.loads(text)
@@ -133,9 +140,9 @@ def test_digits_of_different_sizes_in_one_request(
         np.testing.assert_allclose(answer["probabilities"], expected["probabilities"], atol=2e-4)
 
 
-def test_what_is_no_picture_is_refused(triton: Any) -> None:
-    with pytest.raises(InferenceFailed, match="no picture that can be read"):
-        triton.infer("ensemble", {"image": b"seven"})
+def test_what_is_no_picture_is_refused(server: Any) -> None:
+    with pytest.raises(InferenceFailed, match="looks like the text 'seven'"):
+        server.infer("ensemble", {"image": b"seven"})
 
 
 def test_the_folders_are_those_of_the_tutorials(form: str, repository: Path) -> None:

@@ -105,7 +105,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         console.print(f"[bold]emulator[/]    {len(emulated['boxes'])} boxes, {time.monotonic() - started:.1f} s")
         started = time.monotonic()
         with RealTriton(repository) as triton:
-            console.print(f"[bold]real Triton[/] {triton.description}")
+            console.print(f"[bold]server[/]      {triton.description}")
             served = ask_server(triton.http_url.removeprefix("http://"), to_server)
         console.print(f"            {len(served['boxes'])} boxes, {time.monotonic() - started:.1f} s")
 

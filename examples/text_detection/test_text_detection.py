@@ -190,11 +190,18 @@ def repository(app: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module", params=["emulated", pytest.param("real", marks=pytest.mark.real_triton)])
-def triton(request: pytest.FixtureRequest, repository: Path) -> Iterator[Any]:
-    """The same requests, once to the emulator and once to a real Triton."""
-    with (EmulatedTriton if request.param == "emulated" else RealTriton)(repository) as server:
-        yield server
+@pytest.fixture(scope="module", params=["inline", "emulated", pytest.param("real", marks=pytest.mark.real_triton)])
+def server(request: pytest.FixtureRequest, app: Any, repository: Path) -> Iterator[Any]:
+    """The same requests to the emulator in this process, to the emulator, and to a real Triton."""
+    chosen: Any
+    if request.param == "inline":
+        chosen = EmulatedTriton(app.pipeline, inline=True)
+    elif request.param == "emulated":
+        chosen = EmulatedTriton(repository)
+    else:
+        chosen = RealTriton(repository)
+    with chosen:
+        yield chosen
 
 
 def test_by_hand_every_line_is_found(by_hand: list[dict[str, Any]]) -> None:
@@ -202,19 +209,19 @@ def test_by_hand_every_line_is_found(by_hand: list[dict[str, Any]]) -> None:
 
 
 @pytest.mark.parametrize("count", [1, 2, 7])
-def test_pictures_of_different_sizes_in_one_request(triton: Any, by_hand: list[dict[str, Any]], count: int) -> None:
+def test_pictures_of_different_sizes_in_one_request(server: Any, by_hand: list[dict[str, Any]], count: int) -> None:
     first = {1: 4, 2: 2, 7: 1}[count]
     chosen = slice(first, first + count)
-    result = triton.infer("text_detection", {"image": BYTES[chosen]})["result"]
+    result = server.infer("text_detection", {"image": BYTES[chosen]})["result"]
     assert result.shape == (count, 1)
     for path, text, expected in zip(PICTURES[chosen], result[:, 0], by_hand[chosen], strict=True):
         assert differences(json.loads(text), expected) == [], path.name
 
 
-def test_a_broken_picture_is_refused_and_the_next_one_is_answered(triton: Any, by_hand: list[dict[str, Any]]) -> None:
+def test_a_broken_picture_is_refused_and_the_next_one_is_answered(server: Any, by_hand: list[dict[str, Any]]) -> None:
     with pytest.raises(InferenceFailed, match="begins like"):
-        triton.infer("text_detection", {"image": BYTES[4][:20_000]})
-    answer = triton.infer("text_detection", {"image": BYTES[4]})
+        server.infer("text_detection", {"image": BYTES[4][:20_000]})
+    answer = server.infer("text_detection", {"image": BYTES[4]})
     assert differences(json.loads(answer["result"][0, 0]), by_hand[4]) == []
 
 
