@@ -19,6 +19,7 @@ from triton_pyb.emulator.load_rules import refuse_instance_groups, refuse_tensor
 from triton_pyb.emulator.meeting import Meeting
 from triton_pyb.emulator.messages import FINAL, RESCHEDULE, WireFault, WireRequest, WireResponse
 from triton_pyb.emulator.pending import Deliver, Pending
+from triton_pyb.emulator.sequence_batcher import SequenceBatcher
 from triton_pyb.emulator.statistics import Statistics
 from triton_pyb.emulator.validation import normalized, restored
 
@@ -215,6 +216,8 @@ def load(name: str, version: int, folder: Path, config: Any, machine: Machine, h
             " configuration.",
             "INVALID_ARG",
         )
+    if config.sequence_batching.state:
+        raise failed("implicit state (sequence_batching.state) is not emulated", "UNSUPPORTED")
     if backend in STAND_INS:
         config.runtime = "model.py"
     model_config.complete_instance_groups(config)
@@ -248,8 +251,6 @@ def _copied(config: Any) -> Any:
 
 def _scheduler(model: LoadedModel, runners: list[InstanceRunner]) -> Scheduler:
     if "sequence_batching" in model.config:
-        from triton_pyb.emulator.sequence_batcher import SequenceBatcher
-
         return SequenceBatcher(model.config, runners)
     plain: list[Runner] = list(runners)
     return Batcher(model.config, plain)
