@@ -78,11 +78,17 @@ def test_the_score_is_the_mean_inside_and_decides() -> None:
     assert box.score == pytest.approx(0.8, abs=0.08)  # the dilated edge lies outside the rectangle
     # 0.45 is above the threshold of a pixel and below the least score of a box.
     assert find_boxes(rectangle(100, 20, 40, 79, 59, value=0.45)) == []
-    assert find_boxes(rectangle(100, 20, 40, 79, 59, value=0.25)) == []
+
+
+def test_pixels_below_the_threshold_do_not_widen_a_box() -> None:
+    sharp = rectangle(200, 50, 80, 149, 99)
+    blurred = np.maximum(sharp, rectangle(200, 40, 70, 159, 109, value=0.25))
+    np.testing.assert_array_equal(find_boxes(blurred)[0].points, find_boxes(sharp)[0].points)
 
 
 def test_a_line_thinner_than_three_pixels_is_noise() -> None:
-    assert find_boxes(rectangle(100, 20, 40, 79, 40)) == []
+    assert find_boxes(rectangle(100, 20, 40, 79, 41, value=1.0)) == []
+    assert len(find_boxes(rectangle(100, 20, 40, 79, 43, value=1.0))) == 1
 
 
 @pytest.mark.parametrize("degrees", [-30.0, -5.0, 3.0, 20.0, 40.0])
