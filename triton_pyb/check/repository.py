@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import stat
 from dataclasses import dataclass, field
-from typing import Iterable
+from typing import TYPE_CHECKING, Iterable
 
 from triton_pyb.check.model import Model
 from triton_pyb.check.target import Target
+
+if TYPE_CHECKING:
+    from triton_pyb.check.ensemble_graph import Fault
 
 
 @dataclass
@@ -24,6 +27,8 @@ class Repository:
         Path and reason.
     broken : dict
         Name of a model that cannot load -> stage and the server's message.
+    ensemble_faults : dict
+        Name of an ensemble -> what is wrong between it and its steps.
     """
 
     folders: list[str]
@@ -31,9 +36,15 @@ class Repository:
     models: list[Model] = field(default_factory=list)
     unreadable: list[tuple[str, str]] = field(default_factory=list)
     broken: dict[str, tuple[str, str]] = field(default_factory=dict)
+    ensemble_faults: dict[str, list[Fault]] = field(default_factory=dict)
 
     def by_name(self) -> dict[str, Model]:
-        return {model.name: model for model in self.models}
+        """Name -> model, the first of that name."""
+        if not self._by_name:
+            self._by_name = {model.name: model for model in reversed(self.models)}
+        return self._by_name
+
+    _by_name: dict[str, Model] = field(default_factory=dict)
 
 
 def open_repository(folders: Iterable[str | os.PathLike[str]], target: Target) -> Repository:

@@ -59,6 +59,7 @@ class Rule:
         self,
         model: Model,
         where: Any = None,
+        /,
         *,
         related: tuple[tuple[str, Place], ...] = (),
         drawing: str = "",

@@ -431,23 +431,22 @@ class BatchAxisInDims(ModelRule):
 
     @staticmethod
     def suspects(model: Model) -> list[tuple[str, Message]]:
-        """Tensors of at least three dims that begin with -1 or 1, when all such tensors of the model do."""
-        if model.max_batch_size < 1:
+        """Tensors that begin with -1 or 1, when all tensors of rank 2 and more do and it looks like a batch.
+
+        ``[-1, 3, 224, 224]`` does; ``[-1, 4]`` alone may be a sequence of any length, and is left alone.
+        """
+        ranked = [(kind, t) for kind, t in tensors(model) if len(t["dims"]) >= 2]
+        if model.max_batch_size < 1 or not ranked or any(t["dims"][0] not in (-1, 1) for _, t in ranked):
             return []
-        all_tensors = list(tensors(model))
-        first = [t["dims"][0] for _, t in all_tensors if len(t["dims"]) >= 2]
-        if not first or not all(dim in (-1, 1) for dim in first):
+        everywhere_one = len(ranked) == len(list(tensors(model))) and all(t["dims"][0] == 1 for _, t in ranked)
+        if not everywhere_one and not any(_like_a_batched_image(t["dims"]) for _, t in ranked):
             return []
-        return [
-            (kind, t)
-            for kind, t in all_tensors
-            if len(t["dims"]) >= 3 and t["dims"][0] in (-1, 1) and "reshape" not in t
-        ] if any(_like_a_batched_image(t["dims"]) for _, t in all_tensors) else []
+        return [(kind, t) for kind, t in ranked if "reshape" not in t]
 
 
 def _like_a_batched_image(dims: list[int]) -> bool:
     """``[-1, 3, 224, 224]``, ``[1, 224, 224, 3]``, ``[-1, 1, 28, 28]``."""
-    return len(dims) >= 4 and dims[0] in (-1, 1) and (dims[1] in (1, 3, 4) or dims[-1] in (1, 3, 4))
+    return len(dims) >= 4 and (dims[1] in (1, 3, 4) or dims[-1] in (1, 3, 4))
 
 
 class DuplicateTensor(ModelRule):

@@ -358,7 +358,7 @@ class BadEscape(TextRule):
     code = "TPB1017"
     kind = "escape"
     message = "'\\{got}' is no escape sequence"
-    fix = "write '\\\\\\\\{got}' for a backslash, or '/' in a path"
+    fix = "write '\\\\{got}' for a backslash, or '/' in a path"
 
     def values(self, model: Model, problem: Problem) -> dict[str, Any]:
         return {"got": printable(problem.got)}
