@@ -43,7 +43,7 @@ def client(request: pytest.FixtureRequest, explicit_server: RealTriton) -> Itera
     for name, data_type, max_batch_size in (("texts", "STRING", 8), ("floats", "FP32", 8), ("flat", "INT32", 0)):
         if not (explicit_server.repository / name).exists():
             write_echo(explicit_server.repository, name, data_type, max_batch_size)
-            explicit_server.load(name)
+            explicit_server.load_model(name)
     url = explicit_server.http_url if request.param == "http" else explicit_server.grpc_url
     with TritonClient(url) as client:
         yield client
@@ -84,10 +84,10 @@ class TestOnAServer:
         assert refusal.value.status in (400, 404)
 
     def test_numbers_in_config_and_statistics_are_numbers(self, client: TritonClient) -> None:
-        assert client.config("floats")["input"][0]["dims"] == [1]
+        assert client.model_config("floats")["input"][0]["dims"] == [1]
         client.infer("floats", {"X": 1.0})
         assert client.statistics("floats")["inference_count"] >= 1
-        assert {"texts", "floats", "flat"} <= {entry["name"] for entry in client.models()}
+        assert {"texts", "floats", "flat"} <= {entry["name"] for entry in client.repository_index()}
         assert client.is_ready()
 
     def test_one_client_in_several_threads(self, client: TritonClient) -> None:
@@ -116,7 +116,7 @@ def test_a_late_answer_is_an_error_with_the_time(explicit_server: RealTriton, sc
     name = f"slow_{scheme}"
     slow = ECHO.replace("        responses = []", "        import time\n        time.sleep(3)\n        responses = []")
     write_model(explicit_server.repository, name, config("X FP32 1", "Y FP32 1"), {"model.py": slow})
-    explicit_server.load(name)
+    explicit_server.load_model(name)
     url = explicit_server.http_url if scheme == "http" else explicit_server.grpc_url
     with TritonClient(url, timeout_s=0.5) as client, pytest.raises(ServerError) as refusal:
         client.infer(name, {"X": np.ones((1, 1), np.float32)})

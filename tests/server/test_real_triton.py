@@ -60,8 +60,8 @@ class TestLife:
             assert pid is not None and server.running
             assert "starting" in doing and "loading echo" in doing
             assert server.infer("echo", {"X": "hello"})["Y"].tolist() == [[b"hello"]]
-            assert server.config("echo")["max_batch_size"] == 8
-            assert server.models() == [{"name": "echo", "version": "1", "state": "READY"}]
+            assert server.model_config("echo")["max_batch_size"] == 8
+            assert server.repository_index() == [{"name": "echo", "version": "1", "state": "READY"}]
             assert len(shared_memory()) > len(before)
             with pytest.raises(ServerError) as refusal:
                 server.start()
@@ -80,7 +80,7 @@ class TestLife:
         with RealTriton(tmp_path, model_control_mode="poll", extra_args=["--repository-poll-secs=1"]) as server:
             write_echo(tmp_path, "second")
             deadline = time.monotonic() + 20
-            while "second" not in {m["name"] for m in server.models() if m.get("state") == "READY"}:
+            while "second" not in {m["name"] for m in server.repository_index() if m.get("state") == "READY"}:
                 assert time.monotonic() < deadline
                 time.sleep(0.1)
             assert server.infer("second", {"X": "x"})["Y"].tolist() == [[b"x"]]
@@ -154,11 +154,11 @@ class TestLife:
 class TestExplicit:
     def test_load_reload_and_unload(self, explicit_server: RealTriton) -> None:
         write_echo(explicit_server.repository, "comes_and_goes")
-        explicit_server.load("comes_and_goes")
+        explicit_server.load_model("comes_and_goes")
         assert explicit_server.infer("comes_and_goes", {"X": "x"})["Y"].tolist() == [[b"x"]]
-        explicit_server.load("comes_and_goes")
-        explicit_server.unload("comes_and_goes")
-        states = {entry["name"]: entry.get("state") for entry in explicit_server.models()}
+        explicit_server.load_model("comes_and_goes")
+        explicit_server.unload_model("comes_and_goes")
+        states = {entry["name"]: entry.get("state") for entry in explicit_server.repository_index()}
         assert states["comes_and_goes"] == "UNAVAILABLE"
 
     @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ class TestExplicit:
     ) -> None:
         write_model(explicit_server.repository, name, text, {"model.py": source})
         with pytest.raises(ServerFailed) as failure:
-            explicit_server.load(name)
+            explicit_server.load_model(name)
         assert failure.value.code == "TPB612"
         assert failure.value.what.startswith(f"model '{name}' did not load: {cause}")
         assert quoted in failure.value.log

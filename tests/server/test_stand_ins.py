@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 import uuid
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
@@ -33,28 +31,10 @@ def load(explicit_server: RealTriton) -> Load:
             config_pbtxt,
             {file.replace("__", "."): content for file, content in files.items()},
         )
-        explicit_server.load(name)
+        explicit_server.load_model(name)
         return name
 
     return write_and_load
-
-
-def together(server: RealTriton, model: str, requests: list[dict[str, Any]]) -> list[Any]:
-    """The answers, or errors, of requests sent at once."""
-    answers: list[Any] = [None] * len(requests)
-
-    def ask(index: int) -> None:
-        try:
-            answers[index] = server.infer(model, requests[index])
-        except InferenceFailed as error:
-            answers[index] = error
-
-    threads = [threading.Thread(target=ask, args=(index,)) for index in range(len(requests))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return answers
 
 
 def largest_batch(server: RealTriton, model: str) -> int:
@@ -68,7 +48,7 @@ def largest_batch(server: RealTriton, model: str) -> int:
 def test_onnx_joins_requests_and_gives_each_its_rows(explicit_server: RealTriton, load: Load, head: str) -> None:
     name = load(config("a FP32 4, b FP32 4", "d FP32 4, s FP32 4", head, 7, DELAY), model__onnx=sub_and_add())
     arrays = [np.full((rows, 4), rows, FP32) for rows in (1, 2, 1, 3)]
-    answers = together(explicit_server, name, [{"a": a, "b": a * 10} for a in arrays])
+    answers = explicit_server.infer_many(name, [{"a": a, "b": a * 10} for a in arrays])
     for array, answer in zip(arrays, answers, strict=True):
         np.testing.assert_array_equal(answer["d"], array - array * 10)
         np.testing.assert_array_equal(answer["s"], array + array * 10)
@@ -90,7 +70,7 @@ def test_onnx_runs_only_what_is_asked_for(explicit_server: RealTriton, load: Loa
 
 def test_onnx_completes_a_missing_configuration(explicit_server: RealTriton, load: Load) -> None:
     name = load(None, model__onnx=sub_and_add())
-    completed = explicit_server.config(name)
+    completed = explicit_server.model_config(name)
     assert completed["max_batch_size"] == 4
     assert [tensor["name"] for tensor in completed["input"]] == ["a", "b"]
     assert [tensor["dims"] for tensor in completed["output"]] == [[4], [4]]
@@ -122,7 +102,7 @@ def test_onnx_failure_of_a_joined_call_goes_to_all(explicit_server: RealTriton, 
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
     name = load(config("i INT64 1", "y FP32 1", ONNX, 3, DELAY), model__onnx=model.SerializeToString())
     assert explicit_server.infer(name, {"i": [1, 0, 1]})["y"].tolist() == [[20.0], [10.0], [20.0]]
-    answers = together(explicit_server, name, [{"i": 0}, {"i": 7}, {"i": 1}])
+    answers = explicit_server.infer_many(name, [{"i": 0}, {"i": 7}, {"i": 1}])
     assert largest_batch(explicit_server, name) == 3
     for answer in answers:
         assert isinstance(answer, InferenceFailed)
@@ -146,7 +126,8 @@ def test_pytorch_keeps_the_order_of_arguments(explicit_server: RealTriton, load:
     name = load(config(names, "OUTPUT__1 FP32 2, OUTPUT__0 FP32 2", PYTORCH), model__pt=torchscript(SUBTRACT))
     first = {"INPUT__0", "first", "left"}
     inputs = {
-        entry["name"]: [5, 6] if entry["name"] in first else [1, 1] for entry in explicit_server.config(name)["input"]
+        entry["name"]: [5, 6] if entry["name"] in first else [1, 1]
+        for entry in explicit_server.model_config(name)["input"]
     }
     answer = explicit_server.infer(name, inputs)
     assert answer["OUTPUT__0"].tolist() == [[4, 5]], why
@@ -157,7 +138,7 @@ def test_pytorch_joins_requests_and_gives_each_its_rows(explicit_server: RealTri
     text = config("INPUT__0 FP32 2, INPUT__1 FP32 2", "OUTPUT__0 FP32 2", PYTORCH, 7, DELAY)
     name = load(text, model__pt=torchscript(SUBTRACT))
     arrays = [np.full((rows, 2), rows, FP32) for rows in (1, 2, 1, 3)]
-    answers = together(explicit_server, name, [{"INPUT__0": a, "INPUT__1": a * 10} for a in arrays])
+    answers = explicit_server.infer_many(name, [{"INPUT__0": a, "INPUT__1": a * 10} for a in arrays])
     for array, answer in zip(arrays, answers, strict=True):
         np.testing.assert_array_equal(answer["OUTPUT__0"], array - array * 10)
     assert largest_batch(explicit_server, name) == 7

@@ -55,7 +55,7 @@ def command(
     with _repository(target) as (repository, entry):
         name = _choose_model(repository, model or entry)
         with _running(repository, place, python) as triton:
-            values = read_inputs(inputs, triton.config(name))
+            values = read_inputs(inputs, triton.model_config(name))
             answer = triton.infer(name, values, outputs=outputs or None)
     if for_programs:
         click.echo(as_json(name, answer))
@@ -118,7 +118,7 @@ def _choose_model(repository: Path, wanted: str | None) -> str:
 
 @contextmanager
 def _running(repository: Path, place: str, python: str | None) -> Iterator[Any]:
-    """Something with ``config(model)`` and ``infer(model, inputs, outputs=)``."""
+    """Something with ``model_config(model)`` and ``infer(model, inputs, outputs=)``."""
     if place == "emulator":
         from triton_pyb.emulator import EmulatedTriton
 

@@ -62,6 +62,7 @@ def command(
 def _start(server: RealTriton, console: Console, follow: _Follower | None) -> None:
     if follow is not None:
         server.start(follow)
+        follow()
     else:
         with console.status("starting") as status:
             server.start(lambda doing: status.update(doing))
@@ -76,11 +77,11 @@ def _start(server: RealTriton, console: Console, follow: _Follower | None) -> No
 
 def _models(server: RealTriton) -> Table:
     table = Table("model", "version", "backend", "inputs", "outputs", "max_batch_size")
-    for entry in server.models():
+    for entry in server.repository_index():
         if entry.get("state") != "READY":
             table.add_row(entry["name"], str(entry.get("version", "")), "", entry.get("reason", "not loaded"), "", "")
             continue
-        config = server.config(entry["name"])
+        config = server.model_config(entry["name"])
         backend = config.get("backend") or config.get("platform", "")
         if backend in server.stand_ins:
             backend += " (CPU stand-in)"

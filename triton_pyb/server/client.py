@@ -6,7 +6,8 @@ import http.client
 import importlib
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 import numpy as np
@@ -77,8 +78,14 @@ class TritonClient:
         model: str,
         inputs: Mapping[str, Any],
         outputs: Iterable[str] | None = None,
+        *,
         request_id: str = "",
         parameters: Mapping[str, Any] | None = None,
+        correlation_id: int | str = 0,
+        sequence_start: bool = False,
+        sequence_end: bool = False,
+        priority: int = 0,
+        timeout_us: int = 0,
         version: str = "",
     ) -> dict[str, NDArray[Any]]:
         """Send one request and return its outputs by name.
@@ -116,6 +123,11 @@ class TritonClient:
                 outputs=wanted,
                 request_id=request_id,
                 parameters=dict(parameters) if parameters else None,
+                sequence_id=correlation_id,
+                sequence_start=sequence_start,
+                sequence_end=sequence_end,
+                priority=priority,
+                timeout=timeout_us or None,
                 **limits,
             ),
         )
@@ -127,7 +139,29 @@ class TritonClient:
         )
         return {name: result.as_numpy(name) for name in names}
 
-    def config(self, model: str, version: str = "") -> dict[str, Any]:
+    def infer_many(self, model: str, inputs: Sequence[Mapping[str, Any]], **options: Any) -> list[Any]:
+        """Send several requests at once, each from a thread of its own; options as in `infer`.
+
+        Returns
+        -------
+        list
+            Per request, in order: a dict of arrays, or the `InferenceFailed` it got.
+        """
+
+        def one(values: Mapping[str, Any]) -> dict[str, NDArray[Any]] | InferenceFailed:
+            try:
+                return self.infer(model, values, **options)
+            except InferenceFailed as error:
+                return error
+            finally:
+                self.close()  # the connection of this thread, which ends
+
+        if not inputs:
+            return []
+        with ThreadPoolExecutor(len(inputs)) as threads:
+            return list(threads.map(one, inputs))
+
+    def model_config(self, model: str, version: str = "") -> dict[str, Any]:
         """The complete configuration as the server sees it, with Triton's field names."""
         answer = self._json(
             f"model '{model}'",
@@ -145,7 +179,7 @@ class TritonClient:
         counts: dict[str, Any] = answer["model_stats"][0]
         return counts
 
-    def models(self) -> list[dict[str, Any]]:
+    def repository_index(self) -> list[dict[str, Any]]:
         """Name, version, state and reason of every model in the repository index."""
         answer: Any = self._json(
             "the repository index",
@@ -161,7 +195,11 @@ class TritonClient:
         except (ServerError, InferenceFailed):
             return False
 
-    def load(self, model: str) -> None:
+    def is_model_ready(self, model: str, version: str = "") -> bool:
+        """False for anything unknown."""
+        return bool(self._ask(f"model '{model}'", lambda connection, _: connection.is_model_ready(model, version)))
+
+    def load_model(self, model: str) -> None:
         """Load or reload one model; the server must run with model_control_mode "explicit"."""
         try:
             self._ask(f"model '{model}'", lambda connection, _: connection.load_model(model))
@@ -173,7 +211,7 @@ class TritonClient:
                 "correct what the message or the server's log tells of",
             ) from error
 
-    def unload(self, model: str) -> None:
+    def unload_model(self, model: str) -> None:
         """Unload one model and wait until the index says that it is gone.
 
         Raises
@@ -183,7 +221,9 @@ class TritonClient:
         """
         self._ask(f"model '{model}'", lambda connection, _: connection.unload_model(model))
         deadline = time.monotonic() + self.timeout_s
-        while any(entry["name"] == model and entry.get("state") in ("READY", "UNLOADING") for entry in self.models()):
+        while any(
+            entry["name"] == model and entry.get("state") in ("READY", "UNLOADING") for entry in self.repository_index()
+        ):
             if time.monotonic() > deadline:
                 raise self._too_late(f"model '{model}'")
             time.sleep(0.02)
@@ -191,7 +231,7 @@ class TritonClient:
     def _arrays(self, model: str, inputs: Mapping[str, Any], version: str) -> dict[str, NDArray[Any]]:
         if all(isinstance(value, np.ndarray) for value in inputs.values()):
             return to_arrays({}, dict(inputs))  # nothing to look up
-        return to_arrays(self.config(model, version), dict(inputs))
+        return to_arrays(self.model_config(model, version), dict(inputs))
 
     def _connection(self) -> Any:
         connection = getattr(self._by_thread, "connection", None)

@@ -199,7 +199,7 @@ class RealTriton:
 
     # ---- models
 
-    def load(self, model: str) -> None:
+    def load_model(self, model: str) -> None:
         """Load or reload one model (model_control_mode "explicit").
 
         Raises
@@ -209,7 +209,7 @@ class RealTriton:
         """
         before = len(self.log)
         try:
-            self._ask(lambda client: client.load(model))
+            self._ask(lambda client: client.load_model(model))
         except ServerFailed as error:
             time.sleep(0.1)  # the log is written a moment after the answer
             written = self.log[before:]
@@ -218,33 +218,35 @@ class RealTriton:
             quoted = error.log or server_log.failures(written, model)
             raise ServerFailed("TPB612", what, error.where, error.fix, quoted) from error
 
-    def unload(self, model: str) -> None:
+    def unload_model(self, model: str) -> None:
         """Unload one model and wait until it is gone (model_control_mode "explicit")."""
-        self._ask(lambda client: client.unload(model))
+        self._ask(lambda client: client.unload_model(model))
 
     def infer(
-        self,
-        model: str,
-        inputs: Mapping[str, Any],
-        outputs: Iterable[str] | None = None,
-        request_id: str = "",
-        parameters: Mapping[str, Any] | None = None,
-        version: str = "",
+        self, model: str, inputs: Mapping[str, Any], outputs: Iterable[str] | None = None, **options: Any
     ) -> dict[str, NDArray[Any]]:
-        """Send one request over HTTP; see `TritonClient.infer`."""
-        return self._ask(lambda client: client.infer(model, inputs, outputs, request_id, parameters, version))
+        """Send one request over HTTP; options and answer as in `TritonClient.infer`."""
+        return self._ask(lambda client: client.infer(model, inputs, outputs, **options))
 
-    def statistics(self, model: str) -> dict[str, Any]:
-        """What the server counted for this model (its first loaded version)."""
-        return self._ask(lambda client: client.statistics(model))
+    def infer_many(self, model: str, inputs: Sequence[Mapping[str, Any]], **options: Any) -> list[Any]:
+        """Send several requests at once; see `TritonClient.infer_many`."""
+        return self._ask(lambda client: client.infer_many(model, inputs, **options))
 
-    def config(self, model: str) -> dict[str, Any]:
+    def model_config(self, model: str, version: str = "") -> dict[str, Any]:
         """The complete configuration as the server sees it."""
-        return self._ask(lambda client: client.config(model))
+        return self._ask(lambda client: client.model_config(model, version))
 
-    def models(self) -> list[dict[str, Any]]:
+    def statistics(self, model: str, version: str = "") -> dict[str, Any]:
+        """What the server counted for this model (without `version`: its first loaded one)."""
+        return self._ask(lambda client: client.statistics(model, version))
+
+    def is_model_ready(self, model: str, version: str = "") -> bool:
+        """False for anything unknown."""
+        return self._ask(lambda client: client.is_model_ready(model, version))
+
+    def repository_index(self) -> list[dict[str, Any]]:
         """Name, version, state and reason of every model in the repository index."""
-        return self._ask(lambda client: client.models())
+        return self._ask(lambda client: client.repository_index())
 
     def raise_if_dead(self) -> None:
         """Raise `ServerFailed`, with the log's own words, if the process ended by itself."""

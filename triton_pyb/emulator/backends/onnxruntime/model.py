@@ -103,8 +103,9 @@ class TritonPythonModel:
         rows: list[int] = [1] * len(requests)
         for declaration in self.inputs:
             name = declaration["name"]
-            arrays = [received(request, declaration) for request in requests]
-            if any(array is None for array in arrays):  # the server lets only optional inputs be absent
+            present = [received(request, declaration) for request in requests]
+            arrays = [array for array in present if array is not None]
+            if not arrays:  # an optional input, and max_batch_size 0: one request at a time
                 continue
             if self.batched:
                 rows = [len(array) for array in arrays]

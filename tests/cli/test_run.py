@@ -1,0 +1,144 @@
+"""``triton-pyb run`` on something that takes the place of a Triton, and on a real one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+from tests.server.model_folders import config, write_echo, write_model
+from triton_pyb.cli import main, run
+from triton_pyb.server import RealTriton, ServerNotFound, find_installation
+
+
+def invoke(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(main, ["run", *map(str, arguments)])
+
+
+class Recorder:
+    """Answers like the echo model and remembers what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, dict[str, Any], Any]] = []
+
+    def model_config(self, model: str) -> dict[str, Any]:
+        inputs = [{"name": "X", "data_type": "TYPE_STRING", "dims": [1]}]
+        return {"name": model, "max_batch_size": 8, "input": inputs}
+
+    def infer(self, model: str, inputs: dict[str, Any], outputs: Any = None) -> dict[str, Any]:
+        self.asked.append((model, inputs, outputs))
+        return {"Y": np.array([[b"answer"]], np.object_)}
+
+
+@pytest.fixture
+def recorder(monkeypatch: pytest.MonkeyPatch) -> Recorder:
+    recorder = Recorder()
+
+    @contextmanager
+    def running(repository: Path, place: str, python: str | None) -> Iterator[Recorder]:
+        yield recorder
+
+    monkeypatch.setattr(run, "_running", running)
+    return recorder
+
+
+def ensemble(repository: Path) -> None:
+    write_echo(repository, "first")
+    write_echo(repository, "second")
+    step = (
+        '{{ model_name: "{}" model_version: -1 '
+        'input_map {{ key: "X" value: "{}" }} output_map {{ key: "Y" value: "{}" }} }}'
+    )
+    steps = ", ".join([step.format("first", "X", "between"), step.format("second", "between", "Y")])
+    text = config(
+        "X STRING 1", "Y STRING 1", 'platform: "ensemble"', tail=f"ensemble_scheduling {{ step [ {steps} ] }}"
+    )
+    write_model(repository, "both", text)
+
+
+def test_the_model_is_the_one_that_no_other_uses(tmp_path: Path, recorder: Recorder) -> None:
+    ensemble(tmp_path)
+    answer = invoke(tmp_path, "-i", "X=a", "-i", "X=b", "--output", "Y")
+    assert answer.exit_code == 0, answer.output
+    assert recorder.asked == [("both", {"X": ["a", "b"]}, ("Y",))]
+    assert "Y  BYTES [1, 1]" in answer.output and "answer" in answer.output
+
+
+def test_a_step_may_be_chosen(tmp_path: Path, recorder: Recorder) -> None:
+    ensemble(tmp_path)
+    answer = invoke(tmp_path, "--model", "second", "-i", "X=a", "--json")
+    assert recorder.asked == [("second", {"X": "a"}, None)]
+    assert json.loads(answer.output)["outputs"]["Y"]["data"] == ["answer"]
+
+
+def test_bad_input_is_a_usage_error(tmp_path: Path, recorder: Recorder) -> None:
+    write_echo(tmp_path)
+    answer = invoke(tmp_path, "-i", "Z=a")
+    assert answer.exit_code == 2 and recorder.asked == []
+    assert answer.stderr.splitlines()[0] == "TPB702 model 'echo' has no input 'Z'"
+
+
+def test_a_target_that_is_neither_folder_nor_pipeline() -> None:
+    answer = invoke("nowhere")
+    assert answer.exit_code == 2
+    assert answer.stderr.startswith("TPB708 'nowhere' is no folder, and not app.py:pipeline\n")
+
+
+def test_an_unknown_model_offers_the_nearest(tmp_path: Path) -> None:
+    write_echo(tmp_path)
+    answer = invoke(tmp_path, "-m", "ecko")
+    assert answer.exit_code == 2
+    assert answer.stderr.startswith("TPB709 there is no model 'ecko'; did you mean 'echo'?\n")
+
+
+def test_several_models_that_may_be_meant(tmp_path: Path) -> None:
+    write_echo(tmp_path, "a")
+    write_echo(tmp_path, "b")
+    answer = invoke(tmp_path)
+    assert answer.exit_code == 2
+    assert answer.stderr.startswith("TPB710 got 2 models that may be meant: a, b\n")
+    assert "--model NAME" in answer.stderr
+
+
+def test_an_empty_repository(tmp_path: Path) -> None:
+    assert invoke(tmp_path).stderr.startswith("TPB710 got 0 models that may be meant: none\n")
+
+
+def test_an_unknown_place_offers_the_nearest(tmp_path: Path) -> None:
+    write_echo(tmp_path)
+    answer = invoke(tmp_path, "--on", "tritn")
+    assert answer.exit_code == 2
+    assert answer.stderr.startswith("TPB711 got --on tritn; did you mean 'triton'?\n")
+
+
+@pytest.mark.real_triton
+class TestOnARealTriton:
+    @pytest.fixture(autouse=True)
+    def _needs_triton(self) -> None:
+        try:
+            find_installation()
+        except ServerNotFound as error:
+            pytest.skip(error.what)
+
+    def test_started_for_this_request(self, tmp_path: Path) -> None:
+        ensemble(tmp_path)
+        answer = invoke(tmp_path, "--on", "triton", "-i", "X=안녕", "--json")
+        assert answer.exit_code == 0, answer.stderr
+        shown = json.loads(answer.stdout)
+        assert shown == {"model": "both", "outputs": {"Y": {"datatype": "BYTES", "shape": [1, 1], "data": ["안녕"]}}}
+
+    def test_at_an_address_and_its_errors(self, tmp_path: Path) -> None:
+        write_echo(tmp_path)
+        with RealTriton(tmp_path) as server:
+            for url in (server.http_url, server.grpc_url):
+                answer = invoke(tmp_path, "--on", url, "-i", "X=x", "--json")
+                assert json.loads(answer.stdout)["outputs"]["Y"]["data"] == ["x"]
+            answer = invoke(tmp_path, "--on", server.http_url, "-i", "X=x", "--output", "nope")
+        assert answer.exit_code == 1
+        assert "unexpected inference output 'nope' for model 'echo'" in answer.stderr.splitlines()[0]
