@@ -20,6 +20,7 @@ COMMANDS = {
     "build": "triton_pyb.cli.build",
     "run": "triton_pyb.cli.run",
     "serve": "triton_pyb.cli.serve",
+    "emulate": "triton_pyb.cli.emulate",
 }
 
 

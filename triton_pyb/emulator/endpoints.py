@@ -83,7 +83,7 @@ class Endpoints:
             await self._grpc.start()
 
     async def _listen(self, app: web.Application, port: int) -> int:
-        runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.5)
+        runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.5, auto_decompress=False)
         self._runners.append(runner)
         await runner.setup()
         site = web.TCPSite(runner, self._host, port)

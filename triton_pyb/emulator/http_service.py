@@ -64,6 +64,8 @@ class HttpService:
                 ("GET", prefix + "/ready", self._model_ready),
                 ("POST", prefix + "/infer", self._infer),
             ]
+        for kind in ("systemsharedmemory", "cudasharedmemory"):
+            routes.append(("POST", f"/v2/{kind}/unregister", self._nothing))
         for method, path, handler in routes:
             app.router.add_route(method, path, handler)
         return app
@@ -90,6 +92,9 @@ class HttpService:
 
     async def _no_regions(self, request: web.Request) -> web.Response:
         return _json([])
+
+    async def _nothing(self, request: web.Request) -> web.Response:
+        return _done()
 
     # -- models
 
@@ -155,7 +160,10 @@ class HttpService:
                 self._store.log.server("WARNING", error.message)
                 await asyncio.Event().wait()  # until the client gives up, as on the server
             raise
-        return self._answer(response, asked, model)
+        answer = self._answer(response, asked, model)
+        if {"gzip", "deflate"} & {word.strip() for word in request.headers.get("Accept-Encoding", "").split(",")}:
+            answer.enable_compression()
+        return answer
 
     def _answer(self, response: WireResponse, asked: JsonRequest, model: LoadedModel) -> web.Response:
         folder = self._store.entries[model.name].folder

@@ -34,9 +34,14 @@ def find_model(store: ModelStore, name: str, version: int = -1) -> LoadedModel:
     model = store.find(name, version)
     if model is not None:
         return model
-    loaded = name in store.entries and store.entries[name].loaded
-    which = f"'{name}' version {version}" if version != -1 and loaded else f"'{name}'"
-    raise InferenceFailed(f"Request for unknown model: {which} is not found", "NOT_FOUND", f"model '{name}'")
+    entry = store.entries.get(name)
+    if entry is None or not (entry.loaded or entry.unloaded):
+        what = f"'{name}' is not found"
+    elif version != -1:
+        what = f"'{name}' version {version} is not found"
+    else:
+        what = f"'{name}' has no available versions"
+    raise InferenceFailed(f"Request for unknown model: {what}", "NOT_FOUND", f"model '{name}'")
 
 
 def submit(

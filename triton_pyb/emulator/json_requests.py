@@ -205,7 +205,9 @@ def _json_data(entry: dict[str, Any], name: str, datatype: str, shape: tuple[int
         leaves = [leaf.encode("utf-8", "surrogateescape") for leaf in leaves]
     else:
         with _parsing("data"):
-            leaves = _leaves(data, _READERS[datatype], prod(shape))
+            leaves = _leaves(data, _READERS[datatype], prod(shape) if shape else None)
+    if not shape:  # the server does not count here: a model without a batch axis is asked about the shape first
+        return _array(leaves, datatype)
     if len(leaves) != prod(shape):
         with _parsing("data"):
             raise RequestRefused(_MISFIT, "INTERNAL")

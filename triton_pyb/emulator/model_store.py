@@ -28,6 +28,7 @@ class Entry:
     loaded: dict[int, LoadedModel] = field(default_factory=dict)
     failures: list[LoadFailed] = field(default_factory=list)
     unloaded: set[int] = field(default_factory=set)
+    explicit: bool = False  # somebody asked for it by name; else it came along with an ensemble
 
 
 class ModelStore:
@@ -91,7 +92,10 @@ class ModelStore:
 
     def load_all(self) -> list[LoadFailed]:
         """Load every model of the repositories; the failures are returned and kept."""
-        return self._load(self._folders())
+        failures = self._load(self._folders())
+        for entry in self.entries.values():
+            entry.explicit = True
+        return failures
 
     def load(self, name: str, config: str = "", files: dict[str, bytes] | None = None) -> None:
         """Load or reload one model, and the steps of an ensemble.
@@ -104,6 +108,7 @@ class ModelStore:
         if name not in folders:
             raise LoadFailed(name, "unknown", "no such folder in the model repository", code="NOT_FOUND")
         failures = self._load({name: folders[name]}, folders)
+        self.entries[name].explicit = True
         for failure in failures:
             if failure.model == name:
                 raise failure
@@ -140,7 +145,8 @@ class ModelStore:
             self._stop(model)
             if unload_dependents:
                 for step in steps:
-                    self.unload(step, unload_dependents)
+                    if not self.entries[step].explicit:
+                        self.unload(step, unload_dependents)
 
     def stop(self) -> None:
         """Unload everything, ensembles first."""

@@ -23,7 +23,7 @@ def parse(body: bytes) -> Any:
     RequestRefused
         With RapidJSON's message and offset.
     """
-    text = body.decode("utf-8", "surrogateescape")
+    text = body.partition(b"\0")[0].decode("utf-8", "surrogateescape")  # C strings end at the first NUL
     try:
         return json.loads(text, parse_float=_float)
     except json.JSONDecodeError as error:
