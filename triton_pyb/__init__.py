@@ -5,9 +5,12 @@ Floors, from the ground: runtime, config, emulator, repository, check, server, c
 """
 
 from .runtime.adapter import triton_python_model
-from .runtime.annotations import Annotated, Batch, Image, Json, Name, Tensor
+from .runtime.annotations import Annotated, Batch, Image, Json, Lengths, Name, Tensor
+from .runtime.context import Context
 from .runtime.errors import (
     DeclarationError,
+    Fatal,
+    ItemError,
     NotFound,
     Reject,
     TritonPybError,
@@ -22,10 +25,14 @@ __version__ = "0.1.0"
 __all__ = [
     "Annotated",
     "Batch",
+    "Context",
     "DeclarationError",
     "ExistingModel",
+    "Fatal",
     "Image",
+    "ItemError",
     "Json",
+    "Lengths",
     "Name",
     "NotFound",
     "OnnxModel",

@@ -235,7 +235,8 @@ def _decode_with_pillow(
             from PIL import ImageOps
 
             picture = ImageOps.exif_transpose(picture)
-        array = np.array(_eight_bits(pil, picture).convert("L" if mode == "GRAY" else "RGB"))
+        picture, wanted = _eight_bits(pil, picture), "L" if mode == "GRAY" else "RGB"
+        array = np.array(picture if picture.mode == wanted else picture.convert(wanted))
     except NoPicture:
         raise
     except Exception as error:  # each of Pillow's readers has errors of its own

@@ -86,7 +86,7 @@ def look(data: bytes) -> Look:
         return Look("empty (0 bytes)", SEND_THE_FILE)
     name = picture_name(data)
     if name:
-        return Look(f"a picture in the format {name}, which is not read here", "convert it to JPEG or PNG and send that")
+        return Look(f"a picture in the format {name}, which is not read here", "convert it to JPEG or PNG")
     for at, magic, like, fix in _OTHERS:
         if data[at : at + len(magic)] == magic:
             return Look(like, fix)

@@ -259,7 +259,8 @@ def _weights(old: int, new: int, how: str) -> Tuple[Array, Array]:
     taps = first[:, np.newaxis] + np.arange(math.ceil(support) * 2 + 1)
     weights = shape((taps - centers[:, np.newaxis] + 0.5) * (1.0 / stretch))
     weights = np.where(taps < last[:, np.newaxis], weights, 0.0)
-    return first, weights / np.cumsum(weights, axis=1)[:, -1:]  # summed one by one, as in a loop
+    normalized: Array = weights / np.cumsum(weights, axis=1)[:, -1:]  # summed one by one, as in a loop
+    return first, normalized
 
 
 def _weighted(image: Array, axis: int, first: Array, weights: Array) -> Array:
@@ -268,14 +269,15 @@ def _weighted(image: Array, axis: int, first: Array, weights: Array) -> Array:
         weights = np.trunc(weights * (1 << _PRECISION_BITS) + np.copysign(0.5, weights)).astype(np.int32)
     shape = list(image.shape)
     shape[axis] = len(first)
-    total = np.full(shape, 1 << _PRECISION_BITS - 1 if whole else 0, np.int32 if whole else np.float64)
+    total: Any = np.full(shape, 1 << _PRECISION_BITS - 1 if whole else 0, np.int32 if whole else np.float64)
     along = [-1 if at == axis else 1 for at in range(image.ndim)]
     for tap in range(weights.shape[1]):
         index = np.minimum(first + tap, image.shape[axis] - 1)
         total += np.take(image, index, axis=axis) * weights[:, tap].reshape(along)
     if whole:
-        return np.clip(total >> _PRECISION_BITS, 0, 255).astype(np.uint8)
-    return total.astype(image.dtype)
+        total = np.clip(total >> _PRECISION_BITS, 0, 255)
+    weighted: Array = total.astype(image.dtype)
+    return weighted
 
 
 def _triangle(x: Array) -> Array:
