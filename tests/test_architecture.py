@@ -16,7 +16,16 @@ TOP_FILES = {"__init__.py", "py.typed"}
 #: All that floor 0 may import anywhere, besides the standard library and itself.
 TRAVELS = {"numpy", "triton_python_backend_utils"}
 #: What floor 0 may import inside a function only, where the author's value is of that library anyway.
-LAZY = {("runtime/images.py", "PIL"), ("runtime/images.py", "cv2")}
+LAZY = {
+    ("runtime/arrays.py", "torch"),
+    ("runtime/images.py", "PIL"),
+    ("runtime/images.py", "cv2"),
+    ("runtime/outputs.py", "torch"),
+    ("runtime/received.py", "PIL"),
+    ("runtime/triton_tensors.py", "torch"),
+}
+#: Names for type checkers only, under TYPE_CHECKING.
+TYPING_ONLY = {("runtime/steps.py", "typing_extensions")}
 #: Names under which anything can be hidden.
 NOUNLESS = {"utils", "util", "core", "common", "helpers", "helper", "base", "misc"}
 
@@ -25,27 +34,28 @@ class Import(NamedTuple):
     line: int
     name: str  # absolute, one per imported name: "triton_pyb.runtime.errors.nearest"
     lazy: bool  # inside a function
+    typing: bool  # under TYPE_CHECKING: no program runs it
 
 
 def imports(path: Path, package: Path) -> Iterator[Import]:
     """What `path` imports, relative imports resolved, ``from x import y`` as ``x.y``."""
     around = [package.name, *path.relative_to(package).parts[:-1]]
     tree = ast.parse(path.read_text(encoding="utf-8"), str(path))
-    lazy = {
-        id(inner)
-        for outer in ast.walk(tree)
-        if isinstance(outer, (ast.FunctionDef, ast.AsyncFunctionDef))
-        for inner in ast.walk(outer)
-    }
+    lazy, typing = set(), set()
+    for outer in ast.walk(tree):
+        if isinstance(outer, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            lazy |= {id(inner) for inner in ast.walk(outer)}
+        if isinstance(outer, ast.If) and ast.unparse(outer.test) == "TYPE_CHECKING":
+            typing |= {id(inner) for statement in outer.body for inner in ast.walk(statement)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
-                yield Import(node.lineno, alias.name, id(node) in lazy)
+                yield Import(node.lineno, alias.name, id(node) in lazy, id(node) in typing)
         elif isinstance(node, ast.ImportFrom):
             base = around[: len(around) - node.level + 1] if node.level else []
             base = [*base, *(node.module.split(".") if node.module else [])]
             for alias in node.names:
-                yield Import(node.lineno, ".".join([*base, alias.name]), id(node) in lazy)
+                yield Import(node.lineno, ".".join([*base, alias.name]), id(node) in lazy, id(node) in typing)
 
 
 def modules(package: Path) -> list[Path]:
@@ -71,21 +81,21 @@ def violations(package: Path) -> list[str]:
         floor = inside.parts[0] if inside.parts[0] in FLOORS else FLOORS[0]
         if NOUNLESS & {part.removesuffix(".py") for part in inside.parts}:
             found.append(f"{inside}: is named like no thing of the field")
-        for line, name, lazy in imports(path, package):
+        for line, name, lazy, typing in imports(path, package):
             reached = floor_of(name)
             where = f"{inside}:{line}"
             if reached is not None and reached > FLOORS.index(floor):
                 found.append(f"{where}: imports {name}, a floor above {floor}")
             if floor == "runtime" and reached is None:
-                found += _stranger(where, inside.as_posix(), name.split(".")[0], lazy)
+                found += _stranger(where, inside.as_posix(), name.split(".")[0], lazy, typing)
             stub = ("emulator", "stub")
             if inside.parts[:2] == stub and reached is not None and tuple(name.split(".")[1:3]) != stub:
                 found.append(f"{where}: imports {name}, which does not travel with the stub")
     return found
 
 
-def _stranger(where: str, inside: str, top: str, lazy: bool) -> list[str]:
-    if top in sys.stdlib_module_names | TRAVELS:
+def _stranger(where: str, inside: str, top: str, lazy: bool, typing: bool) -> list[str]:
+    if top in sys.stdlib_module_names | TRAVELS or (typing and (inside, top) in TYPING_ONLY):
         return []
     if (inside, top) not in LAZY:
         return [f"{where}: imports {top}, which may be missing where the model runs"]
@@ -100,9 +110,9 @@ def test_every_lazy_import_that_is_allowed_is_made() -> None:
     made = {
         (path.relative_to(PACKAGE).as_posix(), name.split(".")[0])
         for path in modules(PACKAGE / "runtime")
-        for _, name, _ in imports(path, PACKAGE)
+        for _, name, _, _ in imports(path, PACKAGE)
     }
-    assert LAZY <= made
+    assert LAZY | TYPING_ONLY <= made
 
 
 def test_there_is_no_import_cycle_between_modules() -> None:
@@ -110,18 +120,11 @@ def test_there_is_no_import_cycle_between_modules() -> None:
     known = {".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts): path for path in modules(PACKAGE)}
     edges: dict[str, set[str]] = {}
     for module, path in known.items():
-        guarded = {
-            inner.lineno
-            for outer in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-            if isinstance(outer, ast.If) and "TYPE_CHECKING" in ast.unparse(outer.test)
-            for inner in ast.walk(outer)
-            if isinstance(inner, (ast.Import, ast.ImportFrom))
-        }
         edges[module] = {
             target
-            for line, name, lazy in imports(path, PACKAGE)
+            for _, name, lazy, typing in imports(path, PACKAGE)
             for target in (name, name.rpartition(".")[0])
-            if not lazy and line not in guarded and target in known and target != module
+            if not lazy and not typing and target in known and target != module
         }
     while leaves := [module for module, targets in edges.items() if not targets & set(edges)]:
         for module in leaves:
@@ -171,6 +174,7 @@ def test_a_clean_tree_is_green(tmp_path: Path) -> None:
         ("__init__", "from .config import schema", "__init__.py:1: imports triton_pyb.config.schema, a floor above"),
         ("runtime__casting", "import torch", "imports torch, which may be missing where the model runs"),
         ("runtime__casting", "def f():\n    import torch", "imports torch, which may be missing"),
+        ("runtime__casting", "if TYPE_CHECKING:\n    import torch", "casting.py:2: imports torch, which may be missing"),
         ("runtime__images", "import PIL.Image", "runtime/images.py:1: imports PIL at module level"),
         ("__init__", "import requests", "__init__.py:1: imports requests, which may be missing"),
         ("helpers", "", "helpers.py: neither a floor"),

@@ -13,7 +13,6 @@ import numpy as np
 from hypothesis import strategies as st
 
 from triton_pyb import Annotated, Batch, Json, Name, Tensor, model
-from triton_pyb.runtime.declaration import BATCH_MODES
 
 from .requests import answered, run
 
@@ -123,8 +122,58 @@ def stack(
     )
 
 
-STEPS = {"each": each, "stack": stack}
-MODES = [mode for mode in STEPS if mode in BATCH_MODES]
+def columns(vector: Any, pair: Any, text: Any, count: Any = DEFAULT_COUNT) -> dict[str, Any]:
+    """What `stack` does, where items come as lists, or padded."""
+    counts = list(count) if np.ndim(count) else [count] * len(vector)
+    return {
+        "doubled": vector * 2 if isinstance(vector, np.ndarray) else [one * 2 for one in vector],
+        "total": np.array([float(one.sum() + other) for one, other in zip(pair, counts, strict=True)]),
+        "label": [f"{one}-{other}" for one, other in zip(text, counts, strict=True)],
+        "doc": [{"text": one, "first": other[0]} for one, other in zip(text, pair, strict=True)],
+    }
+
+
+INPUTS = {"vector": Tensor("FP32", ("L",)), "pair": Tensor("INT32", (2,)), "text": Batch[str], "count": Tensor("INT64")}
+OUTPUTS = {
+    "doubled": Tensor("FP32", ("L",)),
+    "total": Tensor("FP64"),
+    "label": Batch[str],
+    "doc": Batch[Annotated[Any, Json()]],
+}
+
+
+def said(batch: str, **options: Any) -> Any:
+    """`columns` as a step of that mode."""
+
+    def listed(words: dict[str, Any]) -> dict[str, Any]:
+        return {name: word if "Batch" in str(word) else Batch[word] for name, word in words.items()}
+
+    everything = batch == "list"
+    return model.wrap(
+        columns,
+        inputs=listed(INPUTS) if everything else INPUTS,
+        outputs=listed(OUTPUTS) if everything else OUTPUTS,
+        name="m",
+        batch=batch,
+        **options,
+    )
+
+
+STEPS = {
+    "each": each,
+    "each, with threads": model.wrap(each, outputs=None, name="m", workers=3),
+    "stack": stack,
+    "stack, limited": said("stack", limit=2),
+    "stack, grouped": said("stack", group_by="text"),
+    "stack, split on failure": said("stack", fallback="split"),
+    "list": said("list"),
+    "list, limited": said("list", limit=3),
+    "pad": said("pad"),
+    "pad, to a multiple": said("pad", multiple_of=4, pad_value=9),
+    "pad, limited": said("pad", limit=2),
+    "request": said("request"),
+}
+MODES = list(STEPS)
 
 
 def check(step: Any, split: Split, batching: bool = True) -> None:

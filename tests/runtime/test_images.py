@@ -169,7 +169,7 @@ def test_one_pixel(library: str) -> None:
 
 def test_nothing(library: str) -> None:
     message = rejected(b"")
-    assert "model 'm', item 0 of 1, input 'picture': it is empty (0 bytes) [TPB221]" in message
+    assert "model 'm', item 0 of 1, input 'picture': it is empty (0 bytes)" in message and message.endswith("[TPB221]")
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ def test_what_is_no_picture(library: str, data: bytes) -> None:
 
 def test_what_is_no_picture_is_quoted(library: str) -> None:
     message = rejected(b"<!DOCTYPE html><html>404</html>")
-    assert "no picture that can be read: 31 bytes that begin with b'<!DOCTYPE html><'" in message
+    assert "it looks like an HTML page, as a failed download gives" in message
 
 
 @pytest.mark.parametrize("kind", ["JPEG", "PNG"])
@@ -200,26 +200,18 @@ def test_a_jpeg_with_bytes_behind_its_end(library: str) -> None:
     assert decoded(encoded(large(), "JPEG") + b"\x00" * 10).shape == (48, 64, 3)
 
 
-def test_a_jpeg_with_a_long_trailer(library: str, request: pytest.FixtureRequest) -> None:
-    if library == "OpenCV":
-        request.applymarker(
-            pytest.mark.xfail(strict=True, reason="OpenCV: a whole JPEG with more than 62 bytes behind it is refused")
-        )
+def test_a_jpeg_with_a_long_trailer(library: str) -> None:
     assert decoded(encoded(large(), "JPEG") + b"\x00" * 500).shape == (48, 64, 3)
 
 
 def test_a_picture_above_the_limit(library: str) -> None:
     message = rejected(encoded(large()), max_pixels=1000)
-    assert "it has 64 x 48 pixels, above the limit of 1000 [TPB221]" in message
+    assert "it has 64 x 48 pixels, above the limit of 1000" in message and message.endswith("[TPB221]")
     assert decoded(encoded(large()), max_pixels=64 * 48).shape == (48, 64, 3)
 
 
-def test_the_limit_is_read_from_the_header(library: str, request: pytest.FixtureRequest) -> None:
+def test_the_limit_is_read_from_the_header(library: str) -> None:
     """A small file of very many pixels must not be decoded first."""
-    if library == "OpenCV":
-        request.applymarker(
-            pytest.mark.xfail(strict=True, reason="OpenCV: max_pixels is checked after the pixels were decoded")
-        )
     import cv2
 
     called = []

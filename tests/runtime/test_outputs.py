@@ -120,7 +120,7 @@ def test_items_of_two_shapes_in_one_request() -> None:
     one, other = run(ragged, {"x": np.array([[2], [3]], np.int8)}, {"x": np.array([[3]], np.int8)})
     message = refused(one, "INTERNAL")
     assert "item 1 of 2" in message
-    assert "output 'y' has the shape [3] here and [2] in item 0: one tensor holds one shape [TPB207]" in message
+    assert "output 'y' has the shape [3] in item 1 and [2] in an item before it: one tensor holds one shape [TPB207]" in message
     assert answered(other)["y"].shape == (1, 3)
 
 
@@ -160,7 +160,7 @@ def test_a_list_of_arrays_in_a_joined_call() -> None:
     listed = {"y": Batch[Annotated[Array, Tensor("FP32", ("N",))]]}
     assert answered(give([np.ones(2), np.zeros(2)], listed, "stack", 2))["y"].tolist() == [[1, 1], [0, 0]]
     message = refusal([np.ones(2), np.zeros(3)], listed, batch="stack", n_items=2)
-    assert "output 'y' has the shape [3] in entry 1 and [2] in entry 0: one tensor holds one shape [TPB207]" in message
+    assert "output 'y' has the shape [3] in item 1 and [2] in an item before it: one tensor holds one shape [TPB207]" in message
     assert "[TPB204]" in refusal([np.ones((2, 2)), np.zeros(3)], listed, batch="stack", n_items=2)
 
 

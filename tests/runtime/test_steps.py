@@ -85,7 +85,6 @@ class Scale:
         return 3 * x
 
 
-@pytest.mark.xfail(strict=True, reason="annotations of a callable object's __call__ are read without its globals")
 def test_wrap_takes_a_callable_object() -> None:
     step = preprocess.wrap(Scale(), name="scale")
     mark = mark_of(step)
