@@ -128,6 +128,12 @@ def test_by_hand_every_digit_is_read(by_hand: list[dict[str, Any]]) -> None:
     assert [answer["label"] for answer in by_hand] == [0, 1, 2, 3, 4, 5, 6]
 
 
+def test_the_readme_shows_the_true_answer(by_hand: list[dict[str, Any]]) -> None:
+    shown = json.loads((HERE / "README.md").read_text().split("```json\n")[1].split("```")[0])
+    assert shown["label"] == by_hand[3]["label"]
+    np.testing.assert_allclose(shown["probabilities"], by_hand[3]["probabilities"], atol=2e-3)
+
+
 @pytest.mark.parametrize("count", [1, 2, 7])
 def test_digits_of_different_sizes_in_one_request(
     server: Any, form: str, by_hand: list[dict[str, Any]], count: int

@@ -214,6 +214,12 @@ def test_by_hand_every_line_is_found(by_hand: list[dict[str, Any]]) -> None:
     assert {path.name: len(answer["boxes"]) for path, answer in zip(PICTURES, by_hand, strict=True)} == LINES
 
 
+def test_the_readme_shows_the_true_answer(by_hand: list[dict[str, Any]]) -> None:
+    shown = json.loads((HERE / "README.md").read_text().split("```json\n")[1].split("```")[0])
+    answer = by_hand[[path.name for path in PICTURES].index("notice.jpg")]
+    assert differences(shown, {**answer, "boxes": answer["boxes"][:1]}) == []
+
+
 @pytest.mark.parametrize("count", [1, 2, 7])
 def test_pictures_of_different_sizes_in_one_request(server: Any, by_hand: list[dict[str, Any]], count: int) -> None:
     first = {1: 4, 2: 2, 7: 1}[count]
