@@ -36,9 +36,9 @@ def _resolve(repository: Repository, name: str, above: list[str]) -> None:
 def _step_faults(repository: Repository, name: str, step: Step, above: list[str]) -> list[Fault]:
     models = repository.by_name()
     where = step.entry.value.entry("model_name") or step.entry
-    if step.name in (*above, name):
-        path = [*above[above.index(step.name) :], name] if step.name in above else [name]
-        values = {"path": " -> ".join([*path, step.name]), "said_path": f"{step.name} -> ... -> {name} -> {step.name}"}
+    circle = _circle(repository, step.name, name, set())
+    if circle:
+        values = {"path": " -> ".join([name, *circle]), "said_path": f"{name} -> ... -> {[name, *circle][-2]} -> {name}"}
         return [Fault("circular", where, values)]
     if step.name not in models:
         hint = did_you_mean(step.name, [other for other in models if other != name])
@@ -57,6 +57,21 @@ def _step_faults(repository: Repository, name: str, step: Step, above: list[str]
     if stage:
         return [Fault("model-broken", where, {"step": step.name, "error": error})]
     return _version_fault(repository, step)
+
+
+def _circle(repository: Repository, start: str, goal: str, seen: set[str]) -> list[str]:
+    """The way from `start` back to `goal` through ensembles, both included, or an empty list."""
+    if start == goal:
+        return [goal]
+    model = repository.by_name().get(start)
+    if model is None or start in seen or "ensemble_scheduling" not in model.config:
+        return []
+    seen.add(start)
+    for step in EnsembleGraph(model).steps:
+        rest = _circle(repository, step.name, goal, seen)
+        if rest:
+            return [start, *rest]
+    return []
 
 
 def _version_fault(repository: Repository, step: Step) -> list[Fault]:

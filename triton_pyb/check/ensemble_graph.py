@@ -179,7 +179,7 @@ class EnsembleGraph:
 
     def _not_written(self, name: str, tensor: Message, ready: set[str], explained: set[str]) -> Fault:
         writers = self.writers()
-        path, current, seen = "", name, {name}
+        path, current, seen = "", name, set[str]()
         while True:
             sources = [
                 entry.value for step, _, _ in writers.get(current, ()) for entry in step.inputs.values()
@@ -189,6 +189,7 @@ class EnsembleGraph:
                 break
             seen.add(following)
             path = current = following
+        path = "" if path == name else path
         where = tensor.entry("name")
         readers = self.readers().get(current, [])
         hint = ""

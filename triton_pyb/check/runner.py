@@ -144,7 +144,7 @@ def run(repository: Repository) -> list[Finding]:
         findings += found
         fatal = [f for f in found if f.severity == "error" and f.stage in _LOADING]
         if fatal:
-            first = min(fatal, key=lambda finding: _LOADING.index(finding.stage))
+            first = min(fatal, key=_server_order)
             error = first.said
             if first.stage == "load":
                 version = model.selected_versions[0].number if model.selected_versions else 1
@@ -154,6 +154,13 @@ def run(repository: Repository) -> list[Finding]:
     for rule in REPOSITORY_RULES:
         findings += rule.check_repository(repository)
     return ordered(repository, findings)
+
+
+def _server_order(finding: Finding) -> tuple[int, int]:
+    """Of several faults of one model the server reports the one it meets first."""
+    met_first = ("TPB1703", "TPB1708", "TPB1709")
+    rank = met_first.index(finding.code) if finding.code in met_first else len(met_first)
+    return _LOADING.index(finding.stage), rank
 
 
 def check_model(model: Model) -> list[Finding]:

@@ -385,11 +385,11 @@ class RuntimeMissing(ModelRule):
         runtime, backend = model.config["runtime"], model.completed.backend
         if not runtime or not backend or not model.selected_versions:
             return
-        if runtime == f"libtriton_{backend}.so" or backend != "python" and runtime == "model.py":
+        if runtime == f"libtriton_{backend}.so" or backend != "python" and runtime.endswith(".py"):
             return
         clean = runtime.replace("\0", "")
         local = [os.path.join(v.path, clean) for v in model.selected_versions] + [os.path.join(model.path, clean)]
-        if ".." not in clean and any(os.path.isfile(path) for path in local):
+        if not clean.endswith(".py") and ".." not in clean and any(os.path.isfile(path) for path in local):
             return
         if runtime.endswith(".py"):
             what = (

@@ -1,0 +1,75 @@
+"""One run of the checker as a command asks for it: repair first when wanted, then check."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Mapping, Sequence
+
+from triton_pyb.check.finding import Finding, Place
+from triton_pyb.check.fixing import fix
+from triton_pyb.check.repository import open_repository
+from triton_pyb.check.runner import known_codes, make_target, ordered, run, wanted
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options of a check; see `triton_pyb.check.check`."""
+
+    release: str | None = None
+    select: Sequence[str] = ()
+    ignore: Mapping[str, str] = field(default_factory=dict)
+    strict: bool = False
+    gpus: int | None = None
+    backends: Sequence[str] | None = None
+    config_name: str = ""
+    rate_limit: bool = False
+    resources: Mapping[str, int] = field(default_factory=dict)
+    import_models: bool = False
+
+
+@dataclass
+class Outcome:
+    findings: list[Finding]
+    models: int
+    release: str
+    repairs: list[str] = field(default_factory=list)
+
+
+def run_command(folders: Sequence[str], options: Options, *, repair: bool = False) -> Outcome:
+    """Check the folders; with `repair`, make the safe repairs until none is left.
+
+    Raises
+    ------
+    TargetError
+        If the release or a code does not exist.
+    """
+    target = make_target(
+        options.release,
+        options.strict,
+        options.gpus,
+        options.backends,
+        options.config_name,
+        options.rate_limit,
+        options.resources,
+    )
+    known_codes([*options.select, *(code.partition(":")[0] for code in options.ignore)])
+    select, ignore = tuple(options.select), tuple(options.ignore)
+
+    def allowed(code: str, model: str) -> bool:
+        probe = Finding(code, "error", model, "", "", Place(""))
+        return wanted(probe, select, ignore)
+
+    repairs: list[str] = []
+    for _ in range(4 if repair else 0):  # a repaired text may show the next fault
+        made = fix(open_repository(folders, target), allowed)
+        repairs += made
+        if not made:
+            break
+    repository = open_repository(folders, target)
+    findings = run(repository)
+    if options.import_models:
+        from triton_pyb.check.importing import import_findings
+
+        findings = ordered(repository, [*findings, *import_findings(repository, findings)])
+    kept = [finding for finding in findings if wanted(finding, select, ignore)]
+    return Outcome(kept, len(repository.models), target.release, repairs)
