@@ -115,15 +115,27 @@ def _onnx_tensors(
             "install it: pip install 'triton_pyb[onnx]'",
         ) from None
     try:
-        graph = onnx.load(str(source), load_external_data=False).graph
+        model = onnx.load(str(source), load_external_data=False)
     except Exception as error:
         raise GraphError(
             "TPB311", f"'{source}' is no ONNX file: {type(error).__name__}: {error}", core.where, "export it again"
         ) from None
+    graph = _with_inferred_shapes(model).graph
     weights = {tensor.name for tensor in graph.initializer}
     inputs = _onnx_side(core, "input", [item for item in graph.input if item.name not in weights], max_batch_size)
     outputs = _onnx_side(core, "output", list(graph.output), max_batch_size)
     return inputs, outputs
+
+
+def _with_inferred_shapes(model: Any) -> Any:
+    """The model with output shapes as onnxruntime sees them: its loader infers sizes that the file leaves open,
+    and Triton's backend compares a configuration's dims with those."""
+    import onnx
+
+    try:
+        return onnx.shape_inference.infer_shapes(model)
+    except Exception:  # custom operators, more than 2 GB: then the file's own shapes are all there is to know
+        return model
 
 
 def _onnx_side(core: CoreModel, side: str, values: list[Any], max_batch_size: int) -> tuple[TensorConfig, ...]:
