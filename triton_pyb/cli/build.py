@@ -18,6 +18,8 @@ from triton_pyb.repository.build import Built, build
 @click.argument("target", metavar="APP[:PIPELINE]")
 @click.argument("repository", type=click.Path())
 @click.option("--overwrite", is_flag=True, help="Replace model folders that something else made.")
+@click.option("--new-version", is_flag=True, help="Publish as new versions; the ensemble, which pins them, last.")
+@click.option("--keep", type=click.IntRange(min=0), default=2, show_default=True, help="Old versions that stay.")
 @click.option("--json", "for_programs", is_flag=True, help="One JSON object instead of a drawing.")
 def command(target: str, repository: str, for_programs: bool, **options: Any) -> None:
     """Write the model folders of APP[:PIPELINE] into REPOSITORY.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,6 +15,7 @@ from .graph import Graph, resolve
 from .ownership import check_ownership
 from .publish import publish
 from .target import BuildError, load_target
+from .versions import KEEP, Published, publish_versions
 
 __all__ = ["BuildError", "Built", "build"]
 
@@ -49,7 +51,14 @@ class Built(NamedTuple):
     requirements: tuple[str, ...] = ()
 
 
-def build(target: Any, repository: str | os.PathLike[str], *, overwrite: bool = False) -> Built:
+def build(
+    target: Any,
+    repository: str | os.PathLike[str],
+    *,
+    overwrite: bool = False,
+    new_version: bool = False,
+    keep: int = KEEP,
+) -> Built:
     """Write the model folders of `target` into `repository`.
 
     Parameters
@@ -58,6 +67,10 @@ def build(target: Any, repository: str | os.PathLike[str], *, overwrite: bool = 
         ``"app.py:pipeline"``, or the object itself.
     overwrite : bool
         Also replace model folders that something else made, and edits made by hand.
+    new_version : bool
+        Publish the steps as new versions and an ensemble that pins them, instead of exchanging the folders.
+    keep : int
+        With `new_version`: how many old versions stay.
 
     Raises
     ------
@@ -82,14 +95,33 @@ def build(target: Any, repository: str | os.PathLike[str], *, overwrite: bool = 
     if not overwrite:
         for folder in folders:
             check_ownership(folder, Path(repository) / folder.name)
-    publish(folders, Path(repository))
+    warnings: tuple[str, ...] = ()
+    if new_version:
+        folders = _publish_versions(folders, graph, Path(repository), keep)
+    else:
+        warnings = publish(folders, Path(repository))
     third_party = sorted({name for folder in folders for name in folder.third_party} - {"numpy"})
     notes = tuple(dict.fromkeys(note for folder in folders for note in folder.notes))
     requirements = tuple(sorted({line for folder in folders for line in folder.requirements}))
     if max_batch_size == 0:
         notes += ("max_batch_size is 0: the server never joins requests; set max_batch_size=8 to let it",)
+    notes += warnings
     names = tuple(folder.name for folder in folders)
     return Built(Path(repository), names[-1], names, tuple(third_party), notes, graph, requirements)
+
+
+def _publish_versions(
+    folders: list[ModelFolder], graph: Graph | None, repository: Path, keep: int
+) -> list[ModelFolder]:
+    if graph is None:
+        return [published.folder for published in publish_versions(folders, None, repository, keep)]
+    *steps, ensemble = folders
+
+    def make_entry(placed: Sequence[Published]) -> ModelFolder:
+        names = {step.name: (there.name, there.version) for step, there in zip(steps, placed, strict=True)}
+        return ensemble_folder(graph, names)._replace(source=ensemble.source, release=ensemble.release)
+
+    return [published.folder for published in publish_versions(steps, make_entry, repository, keep)]
 
 
 def _node_folders(graph: Graph) -> list[ModelFolder]:

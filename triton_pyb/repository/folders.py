@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import shutil
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from google.protobuf import text_format
 
 import triton_pyb
 from triton_pyb.config.model_config import ModelConfig, TensorConfig, ensemble_config, step_config, to_pbtxt
@@ -16,11 +20,13 @@ from .closure import Closure, find_closure
 from .core_models import ResolvedCore
 from .graph import Graph
 from .litter import is_litter
-from .manifest import MANIFEST_FILE, is_version, make_manifest
+from .manifest import MANIFEST_FILE, Manifest, is_version, sha256_of
 from .requirements import requirements_of
 from .source import Source, file_of, label
 
 Content = bytes | Path
+
+FILE_MODE, FOLDER_MODE = 0o644, 0o755
 
 _PACKAGE = Path(triton_pyb.__file__).parent
 _TEMPLATE = Path(__file__).with_name("model_template.py")
@@ -45,6 +51,12 @@ class ModelFolder(NamedTuple):
         The same, as far as the imports name them: ``"google.protobuf"``.
     notes : tuple of str
         What the author should know about this model.
+    declared : str
+        The model's name in its declaration, where `name` is another one.
+    release : str
+        The Triton release it is built for; empty: any.
+    as_it_is : bool
+        An existing model: its configuration and versions are not ours to change.
     """
 
     name: str
@@ -55,6 +67,9 @@ class ModelFolder(NamedTuple):
     third_party: tuple[str, ...] = ()
     imported: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    declared: str = ""
+    release: str = ""
+    as_it_is: bool = False
 
     @property
     def requirements(self) -> tuple[str, ...]:
@@ -63,8 +78,58 @@ class ModelFolder(NamedTuple):
 
     def with_manifest(self) -> ModelFolder:
         """The same folder, and in its version folder what was built from what."""
-        manifest = make_manifest(self.name, self.source, self.files, requirements=self.requirements, release="")
-        return self._replace(files={**self.files, f"{self.version}/{MANIFEST_FILE}": manifest.to_json()})
+        return self._replace(files={**self.files, f"{self.version}/{MANIFEST_FILE}": self.manifest().to_json()})
+
+    def manifest(self) -> Manifest:
+        """What was built from what."""
+        hashes = {
+            inside: sha256_of(content)
+            for inside, content in self.files.items()
+            if inside != f"{self.version}/{MANIFEST_FILE}"
+        }
+        return Manifest(
+            triton_pyb.__version__,
+            self.declared or self.name,
+            self.version,
+            self.source,
+            hashes,
+            self.requirements,
+            self.release,
+        )
+
+    def config(self) -> Any:
+        """The model's configuration."""
+        content = self.files["config.pbtxt"]
+        text = content.read_text(encoding="utf-8") if isinstance(content, Path) else content.decode()
+        return text_format.Parse(text, ModelConfig())
+
+    def with_config(self, change: Callable[[Any], None]) -> ModelFolder:
+        """The same folder with a changed configuration; comments at its top stay."""
+        content = self.files["config.pbtxt"]
+        text = content.read_text(encoding="utf-8") if isinstance(content, Path) else content.decode()
+        header = [line[1:].strip() for line in itertools.takewhile(lambda line: line[:1] == "#", text.splitlines())]
+        config = self.config()
+        change(config)
+        return self._replace(files={**self.files, "config.pbtxt": to_pbtxt(config, "\n".join(header)).encode()})
+
+    def renamed(self, name: str) -> ModelFolder:
+        """The same model under another name in the repository."""
+
+        def rename(config: Any) -> None:
+            config.name = name
+
+        return self if name == self.name else self.with_config(rename)._replace(name=name, declared=self.name)
+
+    def at_version(self, number: str) -> ModelFolder:
+        """The same model as another version."""
+        old, new = f"{self.version}/", f"{number}/"
+        files = {
+            new + inside[len(old) :] if inside.startswith(old) else inside: content
+            for inside, content in self.files.items()
+            if inside != old + MANIFEST_FILE
+        }
+        folder = self._replace(files=files, version=number)
+        return folder.with_manifest() if old + MANIFEST_FILE in self.files else folder
 
     def write(self, folder: Path) -> None:
         """Write everything below `folder`, which does not exist yet."""
@@ -77,6 +142,10 @@ class ModelFolder(NamedTuple):
                 shutil.copyfile(content, path)
             else:
                 path.write_bytes(content)
+            path.chmod(FILE_MODE)
+        for path in [folder, *folder.rglob("*")]:
+            if path.is_dir():
+                path.chmod(FOLDER_MODE)  # the server often runs as another user
 
 
 def step_folder(
@@ -131,11 +200,17 @@ def core_folder(core: ResolvedCore) -> ModelFolder:
     empty = tuple(name for name, path in inside.items() if path.is_dir() and not any(path.iterdir()))
     versions = sorted((int(entry.name) for entry in core.source.iterdir() if is_version(entry.name)), reverse=True)
     newest = str(versions[0]) if versions else "1"
-    return ModelFolder(core.config.name or core.source.name, files, source, newest, empty)
+    return ModelFolder(core.config.name or core.source.name, files, source, newest, empty, as_it_is=True)
 
 
-def ensemble_folder(graph: Graph) -> ModelFolder:
-    """The folder of the ensemble: a configuration, and a version folder because Triton insists on one."""
+def ensemble_folder(graph: Graph, pinned: Mapping[str, tuple[str, int]] | None = None) -> ModelFolder:
+    """The folder of the ensemble: a configuration, and a version folder because Triton insists on one.
+
+    Parameters
+    ----------
+    pinned : mapping of str to (str, int), optional
+        Step -> the model and version that it names; without it the newest version of the step's own name.
+    """
     config = ensemble_config(
         graph.pipeline.name,
         graph.inputs,
@@ -143,6 +218,9 @@ def ensemble_folder(graph: Graph) -> ModelFolder:
         [(node.name, node.input_map, node.output_map) for node in graph.nodes],
         max_batch_size=graph.pipeline.max_batch_size,
     )
+    if pinned is not None:
+        for step in config.ensemble_scheduling.step:
+            step.model_name, step.model_version = pinned[step.model_name]
     source = Source(label(file_of(graph.pipeline.where)), graph.pipeline.where.partition(" ")[0])
     return ModelFolder(graph.pipeline.name, {"config.pbtxt": _config_text(config, "the pipeline")}, source)
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
-
-import triton_pyb
 
 from .source import Source
 
 #: Inside the version folder: there Triton looks at nothing but the model file, and each version has its own.
 MANIFEST_FILE = "triton_pyb.json"
+
+#: Copy of config.pbtxt in a version folder of an entry model: what a rollback brings back.
+OLD_CONFIG = "config.pbtxt"
 
 FORMAT = 1
 
@@ -25,6 +25,10 @@ class Manifest(NamedTuple):
     ----------
     tool : str
         Version of this package that wrote the folder.
+    model : str
+        The model as it is declared; the folder may have another name after a change of interface.
+    version : str
+        The version folder in which it lies.
     files : dict of str to str
         Path inside the model folder -> sha256; the manifest itself aside.
     requirements : tuple of str
@@ -35,6 +39,7 @@ class Manifest(NamedTuple):
 
     tool: str
     model: str
+    version: str
     source: Source
     files: dict[str, str]
     requirements: tuple[str, ...] = ()
@@ -45,20 +50,13 @@ class Manifest(NamedTuple):
             "format": FORMAT,
             "triton_pyb": self.tool,
             "model": self.model,
+            "version": self.version,
             "source": self.source._asdict(),
             "release": self.release,
             "requirements": list(self.requirements),
             "files": dict(sorted(self.files.items())),
         }
         return (json.dumps(data, indent=2, ensure_ascii=False) + "\n").encode()
-
-
-def make_manifest(
-    model: str, source: Source, files: Mapping[str, bytes | Path], *, requirements: tuple[str, ...], release: str
-) -> Manifest:
-    """The manifest of a folder that is about to be written."""
-    hashes = {inside: sha256_of(content) for inside, content in files.items()}
-    return Manifest(triton_pyb.__version__, model, source, hashes, requirements, release)
 
 
 def sha256_of(content: bytes | Path) -> str:
@@ -102,6 +100,7 @@ def parse_manifest(path: Path) -> Manifest | None:
         return Manifest(
             data["triton_pyb"],
             data["model"],
+            data["version"],
             Source(**data["source"]),
             dict(data["files"]),
             tuple(data["requirements"]),

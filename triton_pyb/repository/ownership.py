@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from .folders import ModelFolder
-from .manifest import MANIFEST_FILE, Manifest, read_manifest, sha256_of
+from .manifest import MANIFEST_FILE, OLD_CONFIG, Manifest, is_version, read_manifest, sha256_of
 from .source import may_be_same
 from .target import BuildError
 
@@ -47,7 +47,8 @@ def _check_edits(manifest: Manifest, old: Path, new: ModelFolder) -> None:
         if path.is_dir() or path.name == MANIFEST_FILE or "__pycache__" in path.parts:
             continue
         known = manifest.files.get(inside)
-        if known is None and inside.partition("/")[0] != new.version and inside != "config.pbtxt":
+        top = inside.partition("/")[0]
+        if known is None and (is_version(top) and top != manifest.version or inside.endswith("/" + OLD_CONFIG)):
             continue  # another version: it has a manifest of its own
         if known != sha256_of(path):
             how = "was added" if known is None else "was edited"

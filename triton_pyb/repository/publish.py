@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import ctypes
+import contextlib
 import os
 import shutil
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from .folders import ModelFolder
-from .target import BuildError
+from .manifest import version_folders
+from .staging import Staging, exchange, unwritable
 
-_RENAME_EXCHANGE = 2
-_AT_FDCWD = -100
+#: Inside a model folder, where no folder outside the repository can be used.  Triton skips it, since it is no number.
+INNER_STAGING = ".triton_pyb-staging"
 
 
-def publish(folders: Sequence[ModelFolder], repository: Path) -> None:
+def publish(folders: Sequence[ModelFolder], repository: Path) -> tuple[str, ...]:
     """Write `folders` in order; all are staged before the first one is exchanged.
 
     Parameters
@@ -27,55 +27,83 @@ def publish(folders: Sequence[ModelFolder], repository: Path) -> None:
         Made when it does not exist.  The staging folder lies beside it, on the same file system: a half
         folder inside it would be loaded as a model.
 
+    Returns
+    -------
+    tuple of str
+        What the author should know: which guarantee did not hold there.
+
     Raises
     ------
     BuildError
         When the repository cannot be written; then it is as it was.
     """
-    target = Path(os.path.abspath(repository))
-    if target.exists() and not target.is_dir():
-        raise BuildError("TPB410", f"'{repository}' is a file", f"repository '{repository}'", "name a folder")
+    with Staging(repository) as staging:
+        try:
+            if staging.whole:
+                _exchange_all(folders, staging)
+                return ()
+            for folder in folders:
+                _publish_inside(folder, staging.repository / folder.name)
+        except OSError as error:
+            raise unwritable(staging.repository, error) from None
+        return (
+            f"'{staging.repository}' does not take whole folders, because {staging.why}: each version folder appeared "
+            "whole, and config.pbtxt after it",
+        )
+
+
+def _exchange_all(folders: Sequence[ModelFolder], staging: Staging) -> None:
+    for folder in folders:
+        folder.write(staging.folder / folder.name)
+    put_in_place([(staging.folder / folder.name, staging.repository / folder.name) for folder in folders])
+
+
+def put_in_place(pairs: Sequence[tuple[Path, Path]]) -> None:
+    """Exchange every (new, old) in order; when one fails, those before it are exchanged back.
+
+    Raises
+    ------
+    OSError
+        Then every old folder is in its place again.
+    """
+    done: list[tuple[Path, Path, bool]] = []
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        staging = Path(tempfile.mkdtemp(prefix=f".{target.name}.staging-", dir=target.parent))
-    except OSError as error:
-        raise _unwritable(target, error) from None
+        for new, old in pairs:
+            existed = os.path.lexists(old)
+            if existed:
+                exchange(new, old)
+            else:
+                os.rename(new, old)
+            done.append((new, old, existed))
+    except OSError:
+        for new, old, existed in reversed(done):
+            with contextlib.suppress(OSError):
+                if existed:
+                    exchange(new, old)
+                else:
+                    os.rename(old, new)
+        raise
+
+
+def _publish_inside(folder: ModelFolder, place: Path) -> None:
+    """Without exchanging: the version folder under a new number, then config.pbtxt, then the old versions go."""
+    made = not place.exists()
+    old = [] if made else version_folders(place)
+    number = str(int(old[-1].name) + 1) if old else folder.version
+    staging = place / INNER_STAGING
+    shutil.rmtree(staging, ignore_errors=True)  # left by a build that was killed
     try:
-        for folder in folders:
-            folder.write(staging / folder.name)
-        _open_permissions(staging)
-        target.mkdir(exist_ok=True)
-        for folder in folders:
-            _exchange(staging / folder.name, target / folder.name)
-    except OSError as error:
-        raise _unwritable(target, error) from None
-    finally:
-        shutil.rmtree(staging, ignore_errors=True)
-
-
-def _unwritable(target: Path, error: OSError) -> BuildError:
-    return BuildError(
-        "TPB411",
-        f"the repository cannot be written: {error}",
-        f"repository '{target}'",
-        "free the disk, correct the permissions, or name another folder",
-    )
-
-
-def _open_permissions(staging: Path) -> None:
-    """mkdtemp's folder is private; the server often runs as another user."""
-    staging.chmod(0o755)
-
-
-def _exchange(new: Path, old: Path) -> None:
-    """Put `new` where `old` is; afterwards the old folder, if any, lies where the new one was."""
-    if not os.path.lexists(old):
-        os.rename(new, old)
-        return
-    libc = ctypes.CDLL(None, use_errno=True)
-    if not hasattr(libc, "renameat2"):
-        raise OSError("this C library has no renameat2, so a folder cannot be exchanged whole")
-    failed = libc.renameat2(_AT_FDCWD, os.fsencode(new), _AT_FDCWD, os.fsencode(old), _RENAME_EXCHANGE)
-    if failed:
-        code = ctypes.get_errno()
-        raise OSError(code, f"{os.strerror(code)}: exchanging the folder", str(old))
+        folder.at_version(number).write(staging)
+        if (staging / number).is_dir():
+            os.rename(staging / number, place / number)
+        for entry in sorted(staging.rglob("*")):
+            if entry.is_file():
+                target = place / entry.relative_to(staging)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                os.replace(entry, target)
+    except OSError:
+        shutil.rmtree(place if made else staging, ignore_errors=True)
+        raise
+    shutil.rmtree(staging)
+    for version in old:
+        shutil.rmtree(version)

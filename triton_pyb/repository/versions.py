@@ -1,0 +1,313 @@
+"""Publishing as new versions: steps first, then the ensemble that pins them, so that every answer is of one publish.
+
+Triton has one ``config.pbtxt`` for all versions of a model.  A step whose tensors changed therefore becomes a new
+model (``scale_2``), and the old one stays until no kept version of the ensemble names it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from google.protobuf import text_format
+
+from triton_pyb.config.model_config import ModelConfig
+
+from .folders import ModelFolder
+from .manifest import MANIFEST_FILE, OLD_CONFIG, Manifest, parse_manifest, read_manifest, version_folders
+from .publish import put_in_place
+from .source import may_be_same
+from .staging import Staging, unwritable
+from .target import BuildError
+
+#: How many old versions stay on disk, and loaded, unless the author says otherwise.
+KEEP = 2
+
+
+class Published(NamedTuple):
+    """Where one step of the pipeline is found.
+
+    Attributes
+    ----------
+    folder : ModelFolder
+        What is published: under its name in the repository, at its version.
+    is_new : bool
+        False when the repository holds exactly this already.
+    """
+
+    folder: ModelFolder
+    is_new: bool
+
+    @property
+    def name(self) -> str:
+        return self.folder.name
+
+    @property
+    def version(self) -> int:
+        """What an ensemble names; -1 for an existing model, whose own version policy decides."""
+        return -1 if self.folder.as_it_is else int(self.folder.version)
+
+
+def publish_versions(
+    steps: Sequence[ModelFolder],
+    make_entry: Callable[[Sequence[Published]], ModelFolder] | None,
+    repository: Path,
+    keep: int = KEEP,
+) -> list[Published]:
+    """Publish `steps` as new versions, and the ensemble last.
+
+    Parameters
+    ----------
+    make_entry : callable or None
+        From the published steps to the ensemble that pins them; None for a step built alone.
+    keep : int
+        How many old versions of the entry stay, and with them what they pin.
+
+    Raises
+    ------
+    BuildError
+        When the repository cannot be written, or does not take whole folders; then it is as it was.
+    """
+    with Staging(repository) as staging:
+        _needs_exchange(staging)
+        placed = [_place(step, staging.repository) for step in steps]
+        if make_entry is not None:
+            entry = make_entry(placed).with_config(_latest_only)
+            placed.append(_place(entry, staging.repository, entry=True))
+        else:
+            placed[-1] = _place(steps[-1].with_config(_latest_only), staging.repository, entry=True)
+        _apply(placed, staging, keep)
+    return placed
+
+
+def rollback(repository: str | os.PathLike[str], model: str, to: int = 0) -> int:
+    """Publish an older version of an entry model again, as a new version.
+
+    Parameters
+    ----------
+    model : str
+        The ensemble, or the step built alone.
+    to : int
+        Which version; 0: the one before the newest.
+
+    Returns
+    -------
+    int
+        The number under which it is published.
+
+    Raises
+    ------
+    BuildError
+        When there is no such version, or what it pins is gone.
+    """
+    with Staging(Path(repository)) as staging:
+        _needs_exchange(staging)
+        place = staging.repository / model
+        versions = version_folders(place) if place.is_dir() else []
+        kept = [version for version in versions[:-1] if (version / OLD_CONFIG).is_file()]
+        chosen = next((version for version in reversed(kept) if to in (0, int(version.name))), None)
+        if chosen is None:
+            known = ", ".join(version.name for version in kept) or "none"
+            raise BuildError(
+                "TPB423",
+                f"model '{model}' has no version {to or 'before its newest'} to go back to; kept: {known}",
+                f"repository '{repository}'",
+                "publish with `triton-pyb build --new-version`, which keeps some, or build the old source again",
+            )
+        _check_pinned(chosen, staging.repository)
+        number = str(int(versions[-1].name) + 1)
+        _exchange_folder(place, staging.folder / model, number, chosen)
+        try:
+            put_in_place([(staging.folder / model, place)])
+        except OSError as error:
+            raise unwritable(staging.repository, error) from None
+    return int(number)
+
+
+# ---- where each model goes
+
+
+def _place(folder: ModelFolder, repository: Path, entry: bool = False) -> Published:
+    """Choose name and version; an interface that changed asks for a new name, except for the entry."""
+    if folder.as_it_is:
+        return Published(folder, not _is_there(folder, repository / folder.name))
+    if folder.config().version_policy.WhichOneof("policy_choice") is None:
+        folder = folder.with_config(_all_versions)
+    for place in [repository / folder.name] if entry else _candidates(folder, repository):
+        if not place.is_dir():
+            continue
+        if entry or _same_interface(folder.config(), place):
+            old = version_folders(place)
+            newest = old[-1].name if old else "0"
+            again = folder.renamed(place.name).at_version(newest)
+            if _is_there(again, place):
+                return Published(again, False)
+            return Published(folder.renamed(place.name).at_version(str(int(newest) + 1)), True)
+    return Published(folder.renamed(_free_name(folder.name, repository)), True)
+
+
+def _candidates(folder: ModelFolder, repository: Path) -> list[Path]:
+    """Folders that hold this step under its own name, or under one that an earlier change of interface gave it."""
+    found = [repository / folder.name]
+    for place in sorted(repository.iterdir()):
+        if place.is_dir() and place.name != folder.name:
+            manifest = read_manifest(place)
+            if manifest and manifest.model == folder.name and may_be_same(manifest.source, folder.source):
+                found.append(place)
+    return sorted(found, key=_newest_change, reverse=True)
+
+
+def _newest_change(place: Path) -> float:
+    return place.stat().st_mtime if place.is_dir() else 0.0
+
+
+def _free_name(name: str, repository: Path) -> str:
+    number, free = 1, name
+    while (repository / free).exists():
+        number += 1
+        free = f"{name}_{number}"
+    return free
+
+
+def _same_interface(config: ModelConfig, place: Path) -> bool:
+    """Whether the old versions can live with the new configuration."""
+    old = read_config(place / "config.pbtxt")
+    if old is None:
+        return False
+    return all(
+        [item.SerializeToString(deterministic=True) for item in getattr(old, side)]
+        == [item.SerializeToString(deterministic=True) for item in getattr(config, side)]
+        for side in ("input", "output")
+    ) and (old.max_batch_size, old.backend, old.platform) == (config.max_batch_size, config.backend, config.platform)
+
+
+def read_config(path: Path) -> Any:
+    """A config.pbtxt; None when there is none, or it does not parse."""
+    try:
+        return text_format.Parse(path.read_text(encoding="utf-8"), ModelConfig())
+    except (OSError, UnicodeDecodeError, text_format.ParseError):
+        return None
+
+
+def _is_there(folder: ModelFolder, place: Path) -> bool:
+    """Whether the newest version is exactly this."""
+    version = place / folder.version
+    manifest = parse_manifest(version / MANIFEST_FILE)
+    return manifest == folder.manifest()
+
+
+def _all_versions(config: Any) -> None:
+    config.version_policy.all.SetInParent()
+
+
+def _latest_only(config: Any) -> None:
+    if config.version_policy.WhichOneof("policy_choice") is None:
+        config.version_policy.latest.num_versions = 1
+
+
+# ---- writing
+
+
+def _needs_exchange(staging: Staging) -> None:
+    if not staging.whole:
+        raise BuildError(
+            "TPB422",
+            f"versions cannot be published into '{staging.repository}', because {staging.why}",
+            f"repository '{staging.repository}'",
+            "build without --new-version, or into a folder that does not stand on a mount of its own",
+        )
+
+
+def _apply(placed: Sequence[Published], staging: Staging, keep: int) -> None:
+    entry = placed[-1]
+    pairs = []
+    try:
+        for published in placed:
+            if published.is_new:
+                place, new = staging.repository / published.name, staging.folder / published.name
+                published.folder.with_manifest().write(new)
+                if published is entry:
+                    shutil.copyfile(new / "config.pbtxt", new / published.folder.version / OLD_CONFIG)
+                for version in _kept(published, place, keep if published is entry else None):
+                    link_folder(version, new / version.name)
+                pairs.append((new, place))
+        put_in_place(pairs)
+        _prune(placed, staging)
+    except OSError as error:
+        raise unwritable(staging.repository, error) from None
+
+
+def _kept(published: Published, place: Path, keep: int | None) -> list[Path]:
+    """The old versions that stay; None: all, until the ensemble that names them is gone."""
+    if published.folder.as_it_is or not place.is_dir():
+        return []
+    versions = version_folders(place)
+    return versions if keep is None else versions[len(versions) - keep :] if keep < len(versions) else versions
+
+
+def link_folder(old: Path, new: Path) -> None:
+    """The same folder once more, its files as hard links and its times kept: a polling server sees no change."""
+    shutil.copytree(old, new, copy_function=os.link)
+
+
+def _exchange_folder(place: Path, staged: Path, number: str, chosen: Path) -> None:
+    """Stage the folder at `place` with `chosen` once more under a new number, and its configuration."""
+    shutil.copytree(place, staged, copy_function=os.link)
+    shutil.copytree(chosen, staged / number)
+    manifest = parse_manifest(chosen / MANIFEST_FILE)
+    if manifest is not None:
+        (staged / number / MANIFEST_FILE).write_bytes(_renumbered(manifest, chosen.name, number).to_json())
+    (staged / "config.pbtxt").unlink()
+    shutil.copyfile(chosen / OLD_CONFIG, staged / "config.pbtxt")
+
+
+def _renumbered(manifest: Manifest, old: str, number: str) -> Manifest:
+    files = {
+        f"{number}/{name.partition('/')[2]}" if name.startswith(f"{old}/") else name: value
+        for name, value in manifest.files.items()
+    }
+    return manifest._replace(files=files, version=number)
+
+
+# ---- what is no longer needed
+
+
+def pinned(version: Path) -> set[tuple[str, int]]:
+    """What one version of an ensemble names: (model, version), -1 for the newest."""
+    config = read_config(version / OLD_CONFIG)
+    if config is None:
+        return set()
+    return {(step.model_name, int(step.model_version)) for step in config.ensemble_scheduling.step}
+
+
+def _check_pinned(version: Path, repository: Path) -> None:
+    for model, number in sorted(pinned(version)):
+        if number > 0 and not (repository / model / str(number)).is_dir():
+            raise BuildError(
+                "TPB424",
+                f"version {version.name} names version {number} of '{model}', which is gone",
+                f"repository '{repository}'",
+                "build the old source again, and keep more versions: --keep 5",
+            )
+
+
+def _prune(placed: Sequence[Published], staging: Staging) -> None:
+    """Take away versions and models of these steps that no kept version of the ensemble names."""
+    entry = staging.repository / placed[-1].name
+    if len(placed) == 1:
+        return
+    used = set().union(*(pinned(version) for version in version_folders(entry)))
+    for published in placed[:-1]:
+        for place in _candidates(
+            published.folder._replace(name=published.folder.declared or published.name), staging.repository
+        ):
+            numbers = {number for name, number in used if name == place.name}
+            if not numbers:
+                os.rename(place, staging.folder / f"gone-{place.name}")
+            elif -1 not in numbers:
+                for version in version_folders(place):
+                    if int(version.name) not in numbers:
+                        os.rename(version, staging.folder / f"gone-{place.name}-{version.name}")
