@@ -11,15 +11,24 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from triton_pyb.emulator.loaded_model import LoadedModel
 from triton_pyb.emulator.messages import WireError, WireRequest, WireResponse, WireTensor
 from triton_pyb.emulator.pending import Pending
-from triton_pyb.emulator.validation import RequestRefused, restored
+from triton_pyb.emulator.unordered import unordered
+from triton_pyb.emulator.validation import RequestRefused, fits, restored
 
-#: A tensor that nobody will write any more: an optional input left out, or an output a model did not send.
-Settled = dict[str, "WireTensor | None"]
+
+class Value(NamedTuple):
+    """A tensor of the ensemble; `batched` where its writer counts the first axis as the batch."""
+
+    tensor: WireTensor
+    batched: bool
+
+
+#: Tensor name to its value; None once nobody will write it: an optional input left out, an output not sent.
+Settled = dict[str, "Value | None"]
 
 
 @dataclass(frozen=True)
@@ -55,7 +64,7 @@ class EnsembleScheduler:
     def enqueue(self, pendings: list[Pending]) -> None:
         for pending in pendings:
             given: Settled = {name: None for name in self.inputs}
-            given.update({tensor.name: tensor for tensor in pending.request.inputs})
+            given.update({tensor.name: Value(tensor, self.batching) for tensor in pending.request.inputs})
             _Run(self, pending).start(given)
 
     def stop(self) -> None:
@@ -142,15 +151,10 @@ class _Branch:
 
     def _start(self, step: Step) -> None:
         pending, scheduler = self.run.pending, self.run.scheduler
-        inputs = []
-        for name, tensor_name in sorted(step.input_map.items()):
-            tensor = self.settled[tensor_name]
-            if tensor is not None:
-                inputs.append(replace(tensor, name=name))
         wanted = {t for other in scheduler.steps for t in other.input_map.values()}
         wanted |= set(pending.request.requested_outputs)
         request = WireRequest(
-            inputs,
+            [],
             [name for name, tensor_name in step.output_map.items() if tensor_name in wanted],
             request_id=pending.request.request_id,
             correlation_id=pending.request.correlation_id,
@@ -162,12 +166,23 @@ class _Branch:
         )
         try:
             model = scheduler.find(step.model, step.version)
-            deliver = _Decoupled(self, step) if model.decoupled else self._taker(step)
+            request.inputs = self._inputs(step, model)
+            deliver = _Decoupled(self, step, model) if model.decoupled else self._taker(step, model)
             model.submit(request, deliver, pending.meeting)
         except RequestRefused as error:
             self.run.fail(WireResponse(error=WireError(error.code, error.message, "request")))
 
-    def _taker(self, step: Step) -> Callable[[WireResponse], None]:
+    def _inputs(self, step: Step, model: LoadedModel) -> list[WireTensor]:
+        declared = {tensor["name"]: tensor for tensor in model.config["input"]}
+        inputs = []
+        for name in unordered(step.input_map):
+            value = self.settled[step.input_map[name]]
+            if value is not None:
+                tensor = fitted(value, declared[name]["dims"], model.config["max_batch_size"] > 0)
+                inputs.append(replace(tensor, name=name))
+        return inputs
+
+    def _taker(self, step: Step, model: LoadedModel) -> Callable[[WireResponse], None]:
         taken: list[WireResponse] = []
 
         def take(response: WireResponse) -> None:
@@ -179,15 +194,15 @@ class _Branch:
             if response.final:
                 with self.run.lock:
                     self.running -= 1
-                    self.settled.update(_outputs(step, taken[0]))
+                    self.settled.update(_outputs(step, model, taken[0]))
                 self.advance()
 
         return take
 
-    def fork(self, step: Step, response: WireResponse) -> None:
+    def fork(self, step: Step, model: LoadedModel, response: WireResponse) -> None:
         """A decoupled step answered: the rest of the ensemble runs on this answer."""
         with self.run.lock:
-            settled = {**self.settled, **_outputs(step, response)}
+            settled = {**self.settled, **_outputs(step, model, response)}
             branch = _Branch(self.run, settled, self.waiting)
         self.run.fork()
         branch.advance()
@@ -200,10 +215,12 @@ class _Branch:
         scheduler = self.run.scheduler
         outputs = []
         for name in scheduler.outputs:
-            tensor = self.settled.get(name)
-            if tensor is None or name not in self.run.pending.request.requested_outputs:
+            value = self.settled.get(name)
+            if value is None or name not in self.run.pending.request.requested_outputs:
                 continue
-            tensor, declared = replace(tensor, name=name), scheduler.outputs[name]
+            declared = scheduler.outputs[name]
+            dims = declared["reshape"]["shape"] if "reshape" in declared else declared["dims"]
+            tensor = replace(fitted(value, dims, scheduler.batching), name=name)
             outputs.append(restored(tensor, declared, scheduler.batching) if "reshape" in declared else tensor)
         # The server hands the sequence fields of the steps on, set or not.
         request = self.run.pending.request
@@ -218,19 +235,35 @@ class _Branch:
 class _Decoupled:
     """Takes the responses of a decoupled step."""
 
-    def __init__(self, branch: _Branch, step: Step) -> None:
-        self.branch, self.step = branch, step
+    def __init__(self, branch: _Branch, step: Step, model: LoadedModel) -> None:
+        self.branch, self.step, self.model = branch, step, model
 
     def __call__(self, response: WireResponse) -> None:
         if response.error is not None or response.fault is not None:
             self.branch.run.fail(response)
             return
         if response.outputs:
-            self.branch.fork(self.step, response)
+            self.branch.fork(self.step, self.model, response)
         if response.final:
             self.branch.end_decoupled()
 
 
-def _outputs(step: Step, response: WireResponse) -> Settled:
-    by_name = {tensor.name: tensor for tensor in response.outputs}
+def _outputs(step: Step, model: LoadedModel, response: WireResponse) -> Settled:
+    batched = model.config["max_batch_size"] > 0
+    by_name = {tensor.name: Value(tensor, batched) for tensor in response.outputs}
     return {tensor_name: by_name.get(name) for name, tensor_name in step.output_map.items()}
+
+
+def fitted(value: Value, dims: list[int], batching: bool) -> WireTensor:
+    """The tensor for a reader that batches where its writer does not, or the other way round.
+
+    Source: ReshapeTensorDims of ensemble_scheduler.cc: a batch axis of 1 comes and goes as the declared
+    dims need it; everything else goes on as it is, and is refused by the reader.
+    """
+    tensor, batched = value
+    shape = tensor.shape
+    if batching and not batched and fits(dims, shape):
+        shape = (1, *shape)
+    elif batched and not batching and not fits(dims, shape) and shape[:1] == (1,):
+        shape = shape[1:]
+    return replace(tensor, shape=shape, array=tensor.array.reshape(shape))
