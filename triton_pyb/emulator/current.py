@@ -8,16 +8,16 @@ import sys
 import threading
 from collections.abc import Iterator
 from types import ModuleType
-from typing import Any, Dict, List, Optional
+from typing import Any
 
 from .stub import surface
 from .stub.errors import MODULE
 from .stub.lifecycle import Model
 
-_current: "contextvars.ContextVar[Optional[Model]]" = contextvars.ContextVar("model", default=None)
-_alive: List[Model] = []
+_current: contextvars.ContextVar[Model | None] = contextvars.ContextVar("model", default=None)
+_alive: list[Model] = []
 _lock = threading.Lock()
-_replaced: Dict[str, Optional[ModuleType]] = {}
+_replaced: dict[str, ModuleType | None] = {}
 
 
 class _Proxy(ModuleType):
@@ -30,7 +30,7 @@ class _Proxy(ModuleType):
     def __getattr__(self, name: str) -> Any:
         return getattr(getattr(current(), self.__dict__["_attribute"]), name)
 
-    def __dir__(self) -> List[str]:
+    def __dir__(self) -> list[str]:
         return dir(getattr(current(), self.__dict__["_attribute"]))
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import queue
 import threading
-from typing import Any, Iterator, List, Optional, Tuple
+from collections.abc import Iterator
+from typing import Any
 
 from .messages import WireRequest, WireResponse
 from .stub.errors import HostError
@@ -16,7 +17,7 @@ class Desk:
     def __init__(self, host: Any) -> None:
         self._host = host
 
-    def answer(self, call: str, details: Tuple[Any, ...]) -> Tuple[bool, Any]:
+    def answer(self, call: str, details: tuple[Any, ...]) -> tuple[bool, Any]:
         """(True, value), or (False, the server's message)."""
         try:
             return True, getattr(self, call)(*details)
@@ -69,8 +70,8 @@ class DirectLink:
         """Start the request now, also when the host answers by a generator; yield the responses as they come."""
         if not decoupled:
             return iter(list(self._desk.infer(request, decoupled)))
-        responses: "queue.SimpleQueue[Optional[WireResponse]]" = queue.SimpleQueue()
-        failures: List[BaseException] = []
+        responses: queue.SimpleQueue[WireResponse | None] = queue.SimpleQueue()
+        failures: list[BaseException] = []
 
         def run() -> None:
             try:
@@ -85,7 +86,7 @@ class DirectLink:
 
     @staticmethod
     def _drain(
-        responses: "queue.SimpleQueue[Optional[WireResponse]]", failures: List[BaseException]
+        responses: queue.SimpleQueue[WireResponse | None], failures: list[BaseException]
     ) -> Iterator[WireResponse]:
         while True:
             response = responses.get()

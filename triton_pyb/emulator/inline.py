@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
-from typing import Any, Callable, Dict, List, Optional
+from collections.abc import Callable
+from typing import Any
 
 from . import current
 from .desk import DirectLink
@@ -13,7 +14,7 @@ from .messages import WireFault, WireRequest, WireResponse
 from .stub.lifecycle import Model
 from .stub.stub import Stub
 
-Respond = Callable[[int, Optional[WireResponse], int], None]
+Respond = Callable[[int, WireResponse | None, int], None]
 
 
 class InlineModel:
@@ -27,8 +28,8 @@ class InlineModel:
         instance_name: str,
         decoupled: bool,
         gpu: bool,
-        model_file: Optional[str],
-        factory: Optional[Callable[[], object]],
+        model_file: str | None,
+        factory: Callable[[], object] | None,
         host: Any,
     ) -> None:
         version_dir = os.path.join(model_dir, version)
@@ -38,7 +39,7 @@ class InlineModel:
         self._model = Model(self._stub, importer)
         self._lock = threading.Lock()
 
-    def auto_complete(self, config: Dict[str, Any]) -> Dict[str, Any]:
+    def auto_complete(self, config: dict[str, Any]) -> dict[str, Any]:
         """The configuration as `auto_complete_config` leaves it."""
         current.admit(self._model)
         try:
@@ -47,7 +48,7 @@ class InlineModel:
         finally:
             current.dismiss(self._model)
 
-    def initialize(self, args: Dict[str, str]) -> None:
+    def initialize(self, args: dict[str, str]) -> None:
         current.admit(self._model)
         try:
             with current.running(self._model):
@@ -56,7 +57,7 @@ class InlineModel:
             current.dismiss(self._model)
             raise
 
-    def execute(self, requests: List[WireRequest], respond: Respond) -> Optional[WireFault]:
+    def execute(self, requests: list[WireRequest], respond: Respond) -> WireFault | None:
         """Run a batch on this thread."""
         with self._lock, current.running(self._model):
             return self._model.execute([_private(request) for request in requests], respond)
@@ -64,7 +65,7 @@ class InlineModel:
     def cancel(self, key: int) -> None:
         self._stub.cancelled.add(key)
 
-    def readiness(self) -> Optional[str]:
+    def readiness(self) -> str | None:
         with current.running(self._model):
             return self._model.is_ready()
 

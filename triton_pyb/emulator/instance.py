@@ -15,8 +15,9 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Callable, Dict, Iterator, List, Optional, Protocol, Tuple, Union
+from typing import Any, Protocol
 
 from .inline import InlineModel
 from .messages import WireFault, WireRequest, WireResponse, unhealthy
@@ -27,7 +28,7 @@ from .stub.releases import Release
 
 _READY_TIMEOUT_S = 5.0  # Source: kUserModelReadinessTimeoutMs of 26.03
 
-Respond = Callable[[int, Optional[WireResponse], int], None]
+Respond = Callable[[int, WireResponse | None, int], None]
 
 
 class Host(Protocol):
@@ -42,10 +43,10 @@ class Host(Protocol):
         (the "Model M - Error when running inference: " prefix is put on by the stub), else "execution".
         """
 
-    def load_model(self, name: str, config: str, files: Dict[str, bytes]) -> Optional[str]:
+    def load_model(self, name: str, config: str, files: dict[str, bytes]) -> str | None:
         """None once it is loaded, or the server's message, e.g. "failed to load 'M', failed to poll ..."."""
 
-    def unload_model(self, name: str, unload_dependents: bool) -> Optional[str]:
+    def unload_model(self, name: str, unload_dependents: bool) -> str | None:
         """None, or the server's message; an unknown model is no error."""
 
     def is_model_ready(self, name: str, version: str) -> bool:
@@ -90,19 +91,19 @@ class Launch:
 
     model_dir: str
     version: str
-    config: Dict[str, Any]
+    config: dict[str, Any]
     instance_name: str
     kind: str = "CPU"
     device_id: int = 0
     release: str = "24.10"
     inline: bool = False
-    factory: Optional[Callable[[], object]] = None
-    python: Optional[str] = None
-    cwd: Optional[str] = None
-    environment: Dict[str, str] = field(default_factory=dict)
+    factory: Callable[[], object] | None = None
+    python: str | None = None
+    cwd: str | None = None
+    environment: dict[str, str] = field(default_factory=dict)
     gpu: bool = False
-    model_file: Optional[str] = None
-    execute_timeout_s: Optional[float] = None
+    model_file: str | None = None
+    execute_timeout_s: float | None = None
 
 
 class LoadError(Exception):
@@ -115,7 +116,7 @@ class ModelInstance:
     def __init__(self, launch: Launch, host: Host) -> None:
         self.launch = launch
         self.host = host
-        self._runner: Optional[Union[ModelProcess, InlineModel]] = None
+        self._runner: ModelProcess | InlineModel | None = None
 
     def start(self) -> None:
         """Import model.py, build the model, run `initialize`.
@@ -148,7 +149,7 @@ class ModelInstance:
         if isinstance(runner, ModelProcess):
             runner.end()
 
-    def execute(self, requests: List[WireRequest], respond: Respond) -> Optional[WireFault]:
+    def execute(self, requests: list[WireRequest], respond: Respond) -> WireFault | None:
         """Run `execute` on a batch; returns when the model's `execute` did. One call at a time.
 
         A fault that is returned stands for every request that `respond` has not finished.
@@ -164,7 +165,7 @@ class ModelInstance:
         if self._runner is not None:
             self._runner.cancel(request.key)
 
-    def is_ready(self) -> Tuple[bool, str]:
+    def is_ready(self) -> tuple[bool, str]:
         """The user-defined check (26.03) and, since 25.12, the health of the process; with Triton's message."""
         runner, release = self._runner, Release(self.launch.release)
         name = self.launch.instance_name
@@ -185,7 +186,7 @@ class ModelInstance:
             runner.end()
 
 
-def auto_complete(launch: Launch, host: Host) -> Dict[str, Any]:
+def auto_complete(launch: Launch, host: Host) -> dict[str, Any]:
     """`auto_complete_config` in a process of its own: the configuration as the model left it.
 
     Only max_batch_size, input, output, dynamic_batching and model_transaction_policy are meant to be taken
@@ -197,7 +198,7 @@ def auto_complete(launch: Launch, host: Host) -> Dict[str, Any]:
     try:
         if isinstance(runner, InlineModel):
             return runner.auto_complete(launch.config)
-        completed: Dict[str, Any] = runner.ask("auto_complete", _child_launch(launch), launch.config)
+        completed: dict[str, Any] = runner.ask("auto_complete", _child_launch(launch), launch.config)
         return completed
     except (ModelFailed, ChildRefused) as failed:
         raise LoadError(str(failed)) from failed.__cause__
@@ -208,7 +209,7 @@ def auto_complete(launch: Launch, host: Host) -> Dict[str, Any]:
             runner.end()
 
 
-def _runner(launch: Launch, host: Host) -> Union[ModelProcess, InlineModel]:
+def _runner(launch: Launch, host: Host) -> ModelProcess | InlineModel:
     if not launch.inline:
         return ModelProcess(launch.instance_name, launch.python, launch.cwd, launch.environment, host)
     return InlineModel(
@@ -228,7 +229,7 @@ def _decoupled(launch: Launch) -> bool:
     return bool(launch.config.get("model_transaction_policy", {}).get("decoupled"))
 
 
-def _child_launch(launch: Launch) -> Dict[str, Any]:
+def _child_launch(launch: Launch) -> dict[str, Any]:
     return {
         "model_dir": launch.model_dir,
         "version": launch.version,
@@ -240,7 +241,7 @@ def _child_launch(launch: Launch) -> Dict[str, Any]:
     }
 
 
-def _args(launch: Launch) -> Dict[str, str]:
+def _args(launch: Launch) -> dict[str, str]:
     """What `initialize` gets: seven strings."""
     return {
         "model_config": json.dumps(launch.config, separators=(",", ":")),

@@ -16,7 +16,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from types import ModuleType
-from typing import Any, Dict, List, Optional
+from typing import Any
 
 from .stub import surface
 from .stub.lifecycle import ModelFailed, enter
@@ -29,12 +29,12 @@ _loading = threading.RLock()
 class PrivateImporter:
     """Loads the model's module and whatever of its folder that imports."""
 
-    def __init__(self, version_dir: str, version: str, model_file: Optional[str]) -> None:
+    def __init__(self, version_dir: str, version: str, model_file: str | None) -> None:
         self.version_dir, self.version, self.model_file = version_dir, version, model_file
-        self._modules: Dict[str, ModuleType] = {}
-        self._own: Dict[str, bool] = {}
+        self._modules: dict[str, ModuleType] = {}
+        self._own: dict[str, bool] = {}
         self._folder = os.path.realpath(os.path.dirname(version_dir)) + os.sep
-        self._path: List[str] = []
+        self._path: list[str] = []
         self._builtins = {**vars(builtins), "__import__": self._import}
 
     def load(self, pb_utils: ModuleType, c_module: ModuleType) -> ModuleType:
@@ -90,7 +90,7 @@ class PrivateImporter:
     def _get(self, full: str) -> ModuleType:
         """The module of that full name, loaded with its parents if need be."""
         path: Any = self._path
-        parent: Optional[ModuleType] = None
+        parent: ModuleType | None = None
         parts = full.split(".")
         for length in range(1, len(parts) + 1):
             name = ".".join(parts[:length])

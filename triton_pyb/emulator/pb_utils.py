@@ -15,7 +15,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from types import ModuleType
-from typing import Any, List
+from typing import Any
 
 from . import current
 from .desk import DirectLink
@@ -49,7 +49,8 @@ class _NoServer:
 
 
 def _detached() -> ModuleType:
-    stub = Stub(DirectLink(_NoServer()), "24.10", "no_server_0_0", os.path.join(tempfile.gettempdir(), "no_model", "1"), False)
+    version_dir = os.path.join(tempfile.gettempdir(), "no_model", "1")
+    stub = Stub(DirectLink(_NoServer()), "24.10", "no_server_0_0", version_dir, decoupled=False)
     stub.phase = "execute"
     module = surface.load_python_module(stub)
     c_module = surface.build_c_module(stub)
@@ -74,5 +75,5 @@ def __getattr__(name: str) -> Any:
     return getattr(_names(), name)
 
 
-def __dir__() -> List[str]:
+def __dir__() -> list[str]:
     return dir(_names())

@@ -9,14 +9,15 @@ import socket
 import subprocess
 import sys
 import threading
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from collections.abc import Callable
+from typing import Any
 
 from .desk import Desk
 from .messages import FINAL, WireFault, WireRequest, WireResponse, unhealthy
 from .stub.errors import EmulatorError
 from .stub.wire import Channel, request_in, request_out, response_in, response_out
 
-Respond = Callable[[int, Optional[WireResponse], int], None]
+Respond = Callable[[int, WireResponse | None, int], None]
 
 _STUB_FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "stub")
 
@@ -50,7 +51,7 @@ class _Batch:
         self.respond = respond
         self.open = set(range(size))
         self.executed = threading.Event()
-        self.fault: Optional[WireFault] = None
+        self.fault: WireFault | None = None
 
 
 class ModelProcess:
@@ -60,15 +61,15 @@ class ModelProcess:
     a server half that works on inside a callback cannot stop the process from being heard.
     """
 
-    def __init__(self, name: str, python: Optional[str], cwd: Optional[str], environment: Dict[str, str], host: Any) -> None:
+    def __init__(self, name: str, python: str | None, cwd: str | None, environment: dict[str, str], host: Any) -> None:
         self.name = name
         self._desk = Desk(host)
         self._host = host
-        self._batches: Dict[int, _Batch] = {}
+        self._batches: dict[int, _Batch] = {}
         self._numbers = itertools.count(1)
-        self._done: "queue.SimpleQueue[Tuple[Any, ...]]" = queue.SimpleQueue()
-        self._readiness: "queue.SimpleQueue[Tuple[Any, ...]]" = queue.SimpleQueue()
-        self._incoming: "queue.SimpleQueue[Optional[Tuple[Any, ...]]]" = queue.SimpleQueue()
+        self._done: queue.SimpleQueue[tuple[Any, ...]] = queue.SimpleQueue()
+        self._readiness: queue.SimpleQueue[tuple[Any, ...]] = queue.SimpleQueue()
+        self._incoming: queue.SimpleQueue[tuple[Any, ...] | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self.dead = False
         ours, theirs = socket.socketpair()
@@ -94,7 +95,7 @@ class ModelProcess:
         for thread in self._threads:
             thread.start()
 
-    def ask(self, task: str, *arguments: Any, timeout_s: Optional[float] = None) -> Any:
+    def ask(self, task: str, *arguments: Any, timeout_s: float | None = None) -> Any:
         """Run one of the child's tasks that ends with "done"; its value.
 
         Raises
@@ -121,7 +122,7 @@ class ModelProcess:
             raise ChildRefused(value)
         return value
 
-    def execute(self, requests: List[WireRequest], respond: Respond, timeout_s: Optional[float]) -> Optional[WireFault]:
+    def execute(self, requests: list[WireRequest], respond: Respond, timeout_s: float | None) -> WireFault | None:
         """Run a batch; its `execute` has returned when this does."""
         number = next(self._numbers)
         batch = _Batch(len(requests), respond)
@@ -147,14 +148,14 @@ class ModelProcess:
     def cancel(self, key: int) -> None:
         self._send("cancel", key)
 
-    def readiness(self, timeout_s: float) -> Optional[str]:
+    def readiness(self, timeout_s: float) -> str | None:
         """None when the model's own check says yes, else its message."""
         self._send("ready")
         try:
             answer = self._readiness.get(timeout=timeout_s)
         except queue.Empty:
             return "timeout"
-        reason: Optional[str] = answer[0]
+        reason: str | None = answer[0]
         return reason
 
     def end(self, timeout_s: float = 5.0) -> None:
@@ -202,7 +203,7 @@ class ModelProcess:
         else:
             self._incoming.put((kind, *arguments))
 
-    def _serve(self, number: int, call: str, details: Tuple[Any, ...]) -> None:
+    def _serve(self, number: int, call: str, details: tuple[Any, ...]) -> None:
         if call == "infer":
             plain, decoupled = details
             try:

@@ -6,6 +6,7 @@ import asyncio
 import threading
 from typing import Any, Iterator, List, Optional
 
+from . import parameters as parameter_texts
 from .casters import instance_of
 from .errors import EmulatorError, TritonModelException
 from .messages import WireError, WireRequest, WireResponse
@@ -24,11 +25,22 @@ def execute(stub: Any, state: Any, decoupled: bool) -> Any:
     if stub.phase != "execute" and stub.release.has("BLS outside execute is refused"):
         raise TritonModelException("BLS is only supported during the 'execute' function.")
     request = _to_wire(state)
+    responses = _refused(stub, request) or stub.link.infer(request, decoupled)
     if decoupled:
-        return wrap(stub, "ResponseIterator", Responses(stub, request, stub.link.infer(request, True)))
+        return wrap(stub, "ResponseIterator", Responses(stub, request, responses))
     with stub.watching():
-        wire = _only(stub.link.infer(request, False))
-        return _response(stub, request, wire)
+        return _response(stub, request, _only(responses))
+
+
+def _refused(stub: Any, request: WireRequest) -> Optional[Iterator[WireResponse]]:
+    """The answer to parameters that the server cannot read; it looks at the model's readiness first."""
+    version = "" if request.model_version == -1 else str(request.model_version)
+    if parameter_texts.sendable(request.parameters) or not stub.link.control(
+        "is_model_ready", request.model_name, version
+    ):
+        return None
+    refused = WireError("INTERNAL", "Unsupported value type on parameters", "request")
+    return iter([WireResponse([], refused)])
 
 
 def execute_in_executor(stub: Any, request: Any, decoupled: bool) -> Any:

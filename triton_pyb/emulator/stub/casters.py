@@ -107,6 +107,7 @@ STR = Caster("str", _load_str)
 BOOL = Caster("bool", _load_bool)
 FLOAT = Caster("float", _load_float)
 INT64 = _integer_caster(-(2**63), 2**63 - 1)
+INT32 = _integer_caster(-(2**31), 2**31 - 1)
 UINT32 = _integer_caster(0, 2**32 - 1)
 UINT64 = _integer_caster(0, 2**64 - 1)
 OBJECT = Caster("object", _load_object)
@@ -131,10 +132,6 @@ def list_of(element: Caster) -> Caster:
     def load(stub: Any, value: Any) -> Any:
         if isinstance(value, (str, bytes, dict, set, frozenset)) or not hasattr(type(value), "__getitem__"):
             raise Refused
-        try:
-            items = [value[index] for index in range(len(value))]
-        except Exception:
-            raise Refused from None
-        return [element.load(stub, item) for item in items]
+        return [element.load(stub, value[index]) for index in range(len(value))]
 
     return Caster(f"List[{element.text}]", load)

@@ -51,11 +51,11 @@ class PipeLink:
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
         self._ids = itertools.count(1)
-        self._waiting: Dict[int, "queue.SimpleQueue[Tuple[Any, ...]]"] = {}
+        self._waiting: Dict[int, queue.SimpleQueue[Tuple[Any, ...]]] = {}
 
-    def _open(self, kind: str, *arguments: Any) -> Tuple[int, "queue.SimpleQueue[Tuple[Any, ...]]"]:
+    def _open(self, kind: str, *arguments: Any) -> Tuple[int, queue.SimpleQueue[Tuple[Any, ...]]]:
         number = next(self._ids)
-        replies: "queue.SimpleQueue[Tuple[Any, ...]]" = queue.SimpleQueue()
+        replies: queue.SimpleQueue[Tuple[Any, ...]] = queue.SimpleQueue()
         self._waiting[number] = replies
         self._channel.send("call", number, kind, arguments)
         return number, replies
@@ -90,7 +90,7 @@ class PipeLink:
         number, replies = self._open("infer", request_out(request), decoupled)
         return self._stream(number, replies)
 
-    def _stream(self, number: int, replies: "queue.SimpleQueue[Tuple[Any, ...]]") -> Iterator[WireResponse]:
+    def _stream(self, number: int, replies: queue.SimpleQueue[Tuple[Any, ...]]) -> Iterator[WireResponse]:
         while True:
             more, plain = replies.get()
             if not more:
@@ -107,7 +107,7 @@ class Process:
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
         self._link = PipeLink(channel)
-        self._tasks: "queue.SimpleQueue[Tuple[Any, ...]]" = queue.SimpleQueue()
+        self._tasks: queue.SimpleQueue[Tuple[Any, ...]] = queue.SimpleQueue()
         self._model: Optional[Model] = None
 
     def run(self) -> None:
@@ -144,7 +144,7 @@ class Process:
         stub.gpu = launch["gpu"]
         return Model(stub, ProcessImporter(version_dir, launch["version"], launch["model_file"]))
 
-    def _answer(self, work: Callable[[], Any]) -> None:
+    def _answer(self, work: Callable[[], object]) -> None:
         try:
             self._channel.send("done", True, work())
         except ModelFailed as failed:
@@ -153,12 +153,12 @@ class Process:
             self._channel.send("done", False, tuple(error.fault()))
 
     def _do_auto_complete(self, launch: Dict[str, Any], config: Dict[str, Any]) -> None:
-        self._model = self._make(launch)
-        self._answer(lambda: self._model and self._model.auto_complete(config))
+        model = self._model = self._make(launch)
+        self._answer(lambda: model.auto_complete(config))
 
     def _do_initialize(self, launch: Dict[str, Any], args: Dict[str, str]) -> None:
-        self._model = self._make(launch)
-        self._answer(lambda: self._model and self._model.initialize(args))
+        model = self._model = self._make(launch)
+        self._answer(lambda: model.initialize(args))
 
     def _do_execute(self, batch: int, plain: List[Any]) -> None:
         model = self._model

@@ -157,7 +157,7 @@ def take(capsule: Any, managed: Any, shape: List[int], kind: Tuple[int, int, int
         size *= dim
     if size == 0 or not managed.data:
         return Imported(owner, np.empty(0, np.uint8), shape, kind, device)
-    block = (ctypes.c_uint8 * size).from_address(managed.data + managed.byte_offset)
+    block: Any = (ctypes.c_uint8 * size).from_address(managed.data + managed.byte_offset)
     return Imported(owner, np.frombuffer(block, np.uint8), shape, kind, device)
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Dict
 
-from .casters import INT64
+from .casters import UINT32
 from .errors import MODULE
 from .pybind import PybindObject, StaticProperty, pybind11_type
-from .signatures import Parameter, Signature, bound
+from .signatures import Bound, Parameter, Signature
 
 ERROR_CODES = {
     "UNKNOWN": 0,
@@ -45,8 +45,7 @@ def build_enum(stub: Any, name: str, qualname: str, members: Dict[str, int]) -> 
         "__module__": MODULE,
         "__qualname__": qualname,
         "__slots__": (),
-        "__doc__": StaticProperty(lambda cls: "Members:\n\n" + "\n\n".join("  " + member for member in members)),
-        "__members__": StaticProperty(lambda cls: dict(made)),
+        "__entries": {member: (value, None) for member, value in members.items()},
         "__repr__": lambda self: f"<{type(self).__name__}.{name_of(self)}: {self._pb}>",
         "__str__": lambda self: f"{type(self).__name__}.{name_of(self)}",
         "__int__": lambda self: self._pb,
@@ -57,14 +56,20 @@ def build_enum(stub: Any, name: str, qualname: str, members: Dict[str, int]) -> 
         "__getstate__": lambda self: self._pb,
         "__setstate__": set_state,
         "__reduce_ex__": lambda self, protocol: (type(self), (self._pb,)),
-        "name": property(name_of, doc="name(self: object) -> str\n"),
-        "value": property(lambda self: self._pb, doc=f"(arg0: {MODULE}.{qualname}) -> int"),
     }
-    init = Signature("__init__", "constructor", f"{MODULE}.{qualname}", [Parameter("value", INT64)])
-    namespace["__init__"] = bound(stub, init, construct)
+    init = Signature("__init__", "constructor", f"{MODULE}.{qualname}", [Parameter("value", UINT32)])
+    namespace["__init__"] = Bound(stub, init, construct)
     built: Any = pybind11_type(f"{MODULE}.{name}", (PybindObject,), namespace)
     stub.classes[qualname] = built
+    listing = "Members:\n\n" + "\n\n".join("  " + member for member in members)
+    properties = {
+        "__doc__": StaticProperty(lambda cls: listing),
+        "__members__": StaticProperty(lambda cls: dict(made)),
+        "name": property(name_of, doc="name(self: handle) -> str\n"),
+        "value": property(lambda self: self._pb, doc=""),
+    }
     for member, value in members.items():
         made[member] = built(value)
-        type.__setattr__(built, member, made[member])
+    for attribute, item in {**properties, **made}.items():
+        type.__setattr__(built, attribute, item)  # afterwards: a property then knows no name, like pybind11's
     return built

@@ -6,7 +6,6 @@ import asyncio
 import gc
 import json
 import threading
-import traceback
 import weakref
 from typing import Any, Callable, Dict, List, Optional
 
@@ -17,7 +16,7 @@ from .messages import FINAL, RESCHEDULE, WireError, WireFault, WireRequest, Wire
 from .request import RELEASE_ALL, RELEASE_RESCHEDULE
 from .sender import Exchange, Respond
 from .stub import Stub
-from .tracebacks import boundary, describe
+from .tracebacks import boundary, describe, formatted
 
 # Where the stub logs from. Source: lines of r24.10, seen in its log.
 _FAILED, _BACKGROUND, _FINALIZE = ("pb_stub.cc", 714), ("pb_stub.cc", 945), ("pb_stub.cc", 978)
@@ -54,7 +53,7 @@ class Model:
         self.instance: Any = None
         self._loop: Optional[asyncio.AbstractEventLoop] = None
         self._background: List[Any] = []
-        self._open: "weakref.WeakSet[Exchange]" = weakref.WeakSet()
+        self._open: weakref.WeakSet[Exchange] = weakref.WeakSet()
         #: `execute` returned: what is answered now, on its thread, need not be sent before the rest.
         self.returned = False
 
@@ -275,8 +274,7 @@ class Model:
     def _background_done(self, future: Any) -> None:
         error = future.exception()
         if error is not None:
-            text = "".join(traceback.TracebackException.from_exception(error).format())
-            self.stub.link.log("ERROR", *_BACKGROUND, text)
+            self.stub.link.log("ERROR", *_BACKGROUND, formatted(error))
         if future in self._background:
             self._background.remove(future)
 

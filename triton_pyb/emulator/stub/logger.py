@@ -7,7 +7,7 @@ import sys
 import time
 from typing import Any, Dict, Tuple
 
-from .casters import STR, instance_of, text_of
+from .casters import STR, instance_of
 from .enums import LOG_LEVELS
 from .pybind import PybindClass
 from .signatures import Parameter, StubDefault
@@ -44,7 +44,7 @@ def _caller() -> Tuple[str, int]:
 
 def _log(stub: Any, message: str, level: str) -> None:
     file, line = _caller()
-    text = text_of(message)
+    text = message.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     if stub.phase in ("initialize", "execute", "finalize"):
         stub.link.log(level, file, line, text)
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 from typing import Any, Dict
 
 from .errors import TritonModelException
@@ -32,4 +33,33 @@ def text(parameters: Dict[str, Any]) -> str:
 
 def server_text(parameters: Dict[str, Any]) -> str:
     """As the server writes them for a received request or response: no blanks, UTF-8 kept."""
-    return json.dumps(parameters, separators=(",", ":"), ensure_ascii=False)
+    pairs = [
+        json.dumps(key, ensure_ascii=False)
+        + ":"
+        + (number(value) if isinstance(value, float) else json.dumps(value, ensure_ascii=False))
+        for key, value in parameters.items()
+    ]
+    return "{" + ",".join(pairs) + "}"
+
+
+def number(value: float) -> str:
+    """A double as RapidJSON prints it: the shortest digits, plain up to 21 places, no plus in an exponent."""
+    sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
+    if not isinstance(exponent, int) or value == 0:
+        return repr(value)
+    text = "".join(map(str, digits))
+    point = len(text) + exponent
+    if 0 <= exponent and point <= 21:
+        text = text + "0" * exponent + ".0"
+    elif 0 < point <= 21:
+        text = text[:point] + "." + text[point:]
+    elif -6 < point <= 0:
+        text = "0." + "0" * -point + text
+    else:
+        text = text[0] + ("." + text[1:] if len(text) > 1 else "") + f"e{point - 1}"
+    return "-" + text if sign else text
+
+
+def sendable(parameters: Dict[str, Any]) -> bool:
+    """Whether the server can read every value of a BLS request: its integers have 64 bits."""
+    return all(not isinstance(value, int) or -(2**63) <= value < 2**63 for value in parameters.values())

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 from .errors import MODULE
-from .signatures import Parameter, Signature, bound
+from .signatures import Bound, Parameter, Signature
 
 _BUILTINS = "pybind11_builtins"
 _HIDDEN = frozenset(("_pb", "__slots__", "__weakref__"))
@@ -22,7 +22,7 @@ class StaticProperty(property):
         return self.fget(owner) if self.fget else None
 
     def __set__(self, instance: Any, value: Any) -> None:
-        property.__set__(self, instance, value)
+        property.__set__(self, instance if isinstance(instance, type) else type(instance), value)
 
 
 class pybind11_type(type):
@@ -68,7 +68,8 @@ def _object_dir(self: Any) -> List[str]:
 
 
 def _object_reduce(self: Any, protocol: int) -> Any:
-    raise TypeError(f"cannot pickle {_c_name(type(self))!r} object")
+    name: str = type.__dict__["__name__"].__get__(type(self))
+    raise TypeError(f"cannot pickle {name!r} object")
 
 
 _object_init.__name__, _object_init.__doc__ = "__init__", _OBJECT_INIT_DOC
@@ -135,8 +136,8 @@ class PybindClass:
         }
         for signature, function in self._functions:
             if stub.release.has(f"{self.name}.{signature.name}"):
-                made: Any = bound(stub, signature, function)
-                namespace[signature.name] = staticmethod(made) if signature.kind == "static" else made
+                made: Any = Bound(stub, signature, function)
+                namespace[signature.name] = made
         built: type = pybind11_type(f"{MODULE}.{self.name}", (PybindObject,), namespace)
         for name, value in (extra or {}).items():
             type.__setattr__(built, name, value)  # afterwards: a property then knows no name, like pybind11's

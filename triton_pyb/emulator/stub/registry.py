@@ -79,7 +79,7 @@ class MetricsRegistry:
         """A handle on one series; equal labels share it. `labels` is JSON text."""
         with self._lock:
             family = self._by_handle[handle]
-            key = _labels(labels, family.kind)
+            key = _labels(labels)
             bounds = list(buckets or [])
             if any(low >= high for low, high in zip(bounds, bounds[1:])):
                 raise HostError("Bucket Boundaries must be strictly sorted")
@@ -120,13 +120,13 @@ class MetricsRegistry:
             return "".join(line + "\n" for line in lines)
 
 
-def _labels(text: str, kind: str) -> Labels:
+def _labels(text: str) -> Labels:
     values: Dict[str, Any] = json.loads(text) or {}
     for value in values.values():
         if not isinstance(value, str):
             raise HostError("attempt to access JSON non-string as string")
     for name in values:
-        if not _LABEL_NAME.match(name) or (kind == "HISTOGRAM" and name == "le"):
+        if not _LABEL_NAME.match(name):
             raise HostError("Invalid label name")
     return tuple(sorted(values.items()))
 

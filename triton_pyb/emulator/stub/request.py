@@ -130,6 +130,10 @@ def _correlation_id(value: Any) -> Union[int, str]:
             raise RuntimeError(stub_cast_text())
         return int(value)
     if isinstance(value, str):
+        try:
+            value.encode("utf-8")
+        except UnicodeEncodeError:
+            raise RuntimeError(stub_cast_text()) from None
         return str(value)
     raise TritonModelException("Correlation ID must be integer or string")
 
@@ -175,7 +179,8 @@ def _parameters(stub: Any, self: Any) -> str:
 
 @REQUEST.method("trace", returns="c_python_backend_utils.InferenceTrace")
 def _trace(stub: Any, self: Any) -> Any:
-    return self._pb.trace
+    trace = self._pb.trace
+    return wrap(stub, "InferenceTrace", trace and trace._pb)  # a copy at every call
 
 
 @REQUEST.method("exec", Parameter("decoupled", BOOL, False), returns="object")

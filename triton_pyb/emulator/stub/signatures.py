@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from types import MethodType
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 from .casters import Caster, Refused
@@ -40,7 +41,7 @@ class Parameter:
         self.feature, self.named_since, self.optional_since = feature, named_since, optional_since
         self.caster_before = caster_before
 
-    def at(self, release: Release) -> Optional["Parameter"]:
+    def at(self, release: Release) -> Optional[Parameter]:
         """This parameter as `release` has it, or None where it has none."""
         if self.feature and not release.has(self.feature):
             return None
@@ -65,7 +66,7 @@ class Signature:
         self.name, self.kind, self.owner, self.returns = name, kind, owner, returns
         self.parameters: List[Parameter] = list(parameters)
 
-    def at(self, release: Release) -> "Signature":
+    def at(self, release: Release) -> Signature:
         """The signature as `release` has it."""
         kept = [parameter.at(release) for parameter in self.parameters]
         return Signature(self.name, self.kind, self.owner, [p for p in kept if p], self.returns)
@@ -133,30 +134,42 @@ class Signature:
         return values
 
 
-def bound(stub: Any, signature: Signature, implementation: Callable[..., Any]) -> Callable[..., Any]:
-    """The callable a model sees; `implementation` gets the stub, the object's state, the converted arguments."""
-    signature = signature.at(stub.release)
-    kind = signature.kind
+class Bound:
+    """A bound C++ function: what a model finds on a class or on the module; no `__code__`, like the real ones.
 
-    def call(*args: Any, **kwargs: Any) -> Any:
-        own: Tuple[Any, ...] = ()
-        given = args
-        if kind in ("constructor", "method"):
-            if not args or not isinstance(args[0], stub.classes[signature.owner.split(".", 1)[1]]):
-                if kind == "constructor":
+    `implementation` gets the stub, the object (constructors and methods), and the converted arguments.
+    """
+
+    def __init__(self, stub: Any, signature: Signature, implementation: Callable[..., Any]) -> None:
+        self._stub, self._implementation = stub, implementation
+        self._signature = signature.at(stub.release)
+        self._takes_object = signature.kind in ("constructor", "method")
+        self._owner = signature.owner.split(".", 1)[-1]
+        self.__name__ = signature.name
+        # pybind11 hangs its functions on a capsule, and that is what their qualified name says.
+        self.__qualname__ = f"PyCapsule.{signature.name}"
+        self.__module__ = "c_python_backend_utils" if signature.kind == "function" else ""
+        self.__doc__ = self._signature.doc(stub)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        if instance is None or self._signature.kind == "static":
+            return self
+        return MethodType(self, instance)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        stub, signature = self._stub, self._signature
+        own, given = args[:1] if self._takes_object else (), args
+        if self._takes_object:
+            if not args or not isinstance(args[0], stub.classes[self._owner]):
+                if signature.kind == "constructor":
                     raise TypeError("__init__(self, ...) called with invalid or missing `self` argument")
                 raise TypeError(signature.complaint(stub, args, kwargs))
-            own, given = (args[0],), args[1:]
+            given = args[1:]
         try:
             values = signature.bind(stub, given, kwargs)
         except Refused:
             raise TypeError(signature.complaint(stub, args, kwargs)) from None
-        return implementation(stub, *own, *values)
-
-    call.__name__ = call.__qualname__ = signature.name
-    call.__module__ = "c_python_backend_utils"
-    call.__doc__ = signature.doc(stub)
-    return call
+        return self._implementation(stub, *own, *values)
 
 
 def _default(stub: Any, parameter: Parameter) -> Any:

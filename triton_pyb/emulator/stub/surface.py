@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import importlib.util
 import os
+from importlib.machinery import BuiltinImporter, ModuleSpec
 from types import ModuleType
 from typing import Any, Callable, Dict
 
 from . import bls, logger, metrics, model_control, request, response, sender, tensor
+from .casters import SOME_OBJECT
 from .enums import LOG_LEVELS, MEMORY_TYPES, METRIC_KINDS, build_enum
 from .errors import MODULE, TritonModelException
 from .pybind import PybindClass, wrap
 from .releases import SINCE
-from .signatures import Parameter, Signature, bound
-from .casters import SOME_OBJECT
+from .signatures import Bound, Parameter, Signature
 
 PB_UTILS = "triton_python_backend_utils"
 BACKEND_FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "backend", "python")
@@ -72,15 +73,17 @@ def build_c_module(stub: Any) -> ModuleType:
         names.update(_metric_names(stub))
     for signature, function in model_control.FUNCTIONS:
         if stub.release.has(signature.name):
-            names[signature.name] = bound(stub, signature, function)
+            names[signature.name] = Bound(stub, signature, function)
     if stub.release.has("shared_memory"):
         names["shared_memory"] = wrap(stub, "SharedMemory", True)
     if stub.release.has("async_event_future_done_callback"):
         callback = Signature(
             "async_event_future_done_callback", "function", "", [Parameter("py_future", SOME_OBJECT)]
         )
-        names[callback.name] = bound(stub, callback, _future_done)
+        names[callback.name] = Bound(stub, callback, _future_done)
     module = ModuleType(MODULE)
+    builtin: Any = BuiltinImporter
+    module.__spec__ = ModuleSpec(MODULE, builtin, origin="built-in")
     vars(module).update(names)
     return module
 
@@ -146,5 +149,5 @@ def add_get_model_dir(stub: Any, pb_utils: ModuleType) -> None:
     """`get_model_dir`, which the stub only adds before `auto_complete_config` and before `__init__`."""
     signature, function = model_control.GET_MODEL_DIR
     if stub.release.has("get_model_dir"):
-        made: Callable[..., Any] = bound(stub, signature, function)
+        made: Callable[..., Any] = Bound(stub, signature, function)
         vars(pb_utils)["get_model_dir"] = made

@@ -11,7 +11,7 @@ from typing import Any, List, Optional, Tuple
 import numpy as np
 
 from . import dlpack
-from .casters import NDARRAY, OBJECT, STR, Caster, Refused, text_of
+from .casters import INT32, INT64, NDARRAY, OBJECT, STR, Caster, Refused, text_of
 from .datatypes import datatype_of, datatype_of_dlpack, dlpack_type, elements_of
 from .errors import TritonModelException
 from .messages import DATATYPES, WireTensor
@@ -57,7 +57,6 @@ class TensorState:
         """Copy the numbers once, at the first send; later sends repeat them."""
         if not self.frozen and self.datatype != "BYTES":
             self.memory = self.memory.copy()
-            self.owner = None
         self.frozen = True
 
     def to_wire(self) -> WireTensor:
@@ -190,8 +189,9 @@ def _from_dlpack(stub: Any, name: str, source: Any) -> Any:
 def _device_of(source: Any) -> int:
     pair = source.__dlpack_device__()
     try:
-        kind, _ = pair
-        return int(kind)
+        kind, index = pair
+        INT64.load(None, index)
+        return int(INT32.load(None, kind))
     except Exception:
         raise RuntimeError(stub_cast_text()) from None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import traceback
 from types import CodeType, FrameType
 from typing import Any, Callable, List, Optional, Set
 
@@ -35,6 +36,18 @@ def describe(error: BaseException) -> str:
     if trouble:
         text += ("" if frames else "\n") + f"\nMESSAGE UNAVAILABLE DUE TO EXCEPTION: {trouble}"
     return text
+
+
+def formatted(error: BaseException) -> str:
+    """What `traceback` prints, without frames of ours: in a real stub C++ has none."""
+    exception: Optional[traceback.TracebackException] = traceback.TracebackException.from_exception(error)
+    whole = exception
+    while exception is not None:
+        kept = [frame for frame in exception.stack if os.path.dirname(frame.filename) != _FOLDER]
+        exception.stack[:] = kept
+        exception = exception.__cause__ or exception.__context__
+    assert whole is not None
+    return "".join(whole.format())
 
 
 def _frames(error: BaseException) -> List[str]:

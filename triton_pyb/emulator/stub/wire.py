@@ -80,7 +80,7 @@ def tensor_out(tensor: WireTensor) -> Tuple[Any, ...]:
     if tensor.datatype == "BYTES":
         payload = tensor.array.reshape(-1).tolist()
     else:
-        flat = np.ascontiguousarray(tensor.array).reshape(-1)
+        flat: Any = np.ascontiguousarray(tensor.array).reshape(-1)
         payload = pickle.PickleBuffer(flat.view(np.uint8)) if flat.size else b""
     return (tensor.name, tensor.datatype, tuple(tensor.shape), payload, tensor.memory, tensor.device_id)
 
