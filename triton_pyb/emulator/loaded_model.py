@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -66,6 +67,8 @@ class LoadedModel:
         self.statistics = Statistics()
         self.instances: list[ModelInstance] = []
         self._scheduler = scheduler
+        self._unanswered = 0
+        self._answered = threading.Condition()
 
     @property
     def decoupled(self) -> bool:
@@ -89,11 +92,24 @@ class LoadedModel:
         """
         assert self._scheduler is not None
         request, rows = normalized(request, self.config)
-        pending = Pending(replace(request, model_name=self.name), rows, deliver, meeting)
+        pending = Pending(replace(request, model_name=self.name), rows, self._counted(deliver), meeting)
         if self.is_ensemble:
             self._scheduler.enqueue([pending])  # an ensemble queues nothing itself: its steps do
         else:
             meetings.submit(self._scheduler, pending)
+
+    def _counted(self, deliver: Deliver) -> Deliver:
+        with self._answered:
+            self._unanswered += 1
+
+        def delivered(response: WireResponse) -> None:
+            deliver(response)
+            if response.final:
+                with self._answered:
+                    self._unanswered -= 1
+                    self._answered.notify_all()
+
+        return delivered
 
     def cancel(self, request: WireRequest) -> None:
         """The client went away; what runs may look at `is_cancelled()`."""
@@ -109,10 +125,18 @@ class LoadedModel:
                 return False, message
         return True, ""
 
-    def stop(self) -> None:
-        """Answer what is queued, then finalize the instances."""
+    def stop(self, patience_s: float = 30.0) -> None:
+        """Answer what is queued, wait for the answers still due, then finalize the instances.
+
+        Parameters
+        ----------
+        patience_s : float
+            How long a decoupled model may still send.
+        """
         if self._scheduler is not None:
             self._scheduler.stop()
+        with self._answered:
+            self._answered.wait_for(lambda: not self._unanswered, patience_s)
         for instance in self.instances:
             instance.finalize()
 
@@ -224,7 +248,11 @@ def load(name: str, version: int, folder: Path, config: Any, machine: Machine, h
     try:
         refuse_instance_groups(config, machine.gpus)
         launch = _launch(folder, version, config, machine)
-        if machine.auto_complete and _may_complete(launch, config):
+        if (
+            launch.factory is None
+            and machine.auto_complete
+            and (machine.mode == "faithful" or _may_complete(launch, config))
+        ):
             _take_over(config, auto_complete(launch, host))
         refuse_tensors(config)
         refuse_missing_labels(name, version, config, folder)
@@ -313,11 +341,9 @@ def _outcome(start: Callable[[], object]) -> LoadError | None:
 def _may_complete(launch: Launch, config: Any) -> bool:
     """Whether the model could have an `auto_complete_config` at all.
 
-    The server starts an extra process for it at every load. Where a complete configuration meets sources
-    that never mention the function, that process would change nothing: it is spared.
+    The server starts an extra process for it at every load, and so does faithful mode. Where a complete
+    configuration meets sources that never mention the function, that process would change nothing.
     """
-    if launch.factory is not None:
-        return False
     if not config.input or not config.output:
         return True
     if launch.model_file is not None:
