@@ -24,7 +24,8 @@ def execution(step: Any, *, batching: bool = True, log: Any = None) -> Execution
     """The step, ready to run as model ``m``."""
     mark = mark_of(step)
     assert mark is not None
-    return Execution(mark.function, mark.signature, mark.place, "m", batching, Log() if log is None else log)
+    log = Log() if log is None else log
+    return Execution(mark.function, mark.signature, mark.place, "m", batching, log, mark.bad_input)
 
 
 def run(

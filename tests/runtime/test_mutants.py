@@ -59,7 +59,7 @@ def red(mode: str) -> bool:
     return False
 
 
-@pytest.mark.parametrize("mode", invariance.MODES)
+@pytest.mark.parametrize("mode", ["each", "stack"])
 def test_without_a_fault_the_property_is_green(mode: str) -> None:
     assert not red(mode)
 

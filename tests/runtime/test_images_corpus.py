@@ -1,0 +1,470 @@
+"""A hundred kinds of picture file: Pillow and OpenCV decode the same, and refuse the same."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import io
+import json
+import sys
+import zipfile
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image as Pillow
+
+from tests.pictures import make_corpus
+from tests.pictures.make_corpus import Sample, drawing, encoded
+from triton_pyb.runtime.errors import Unavailable
+from triton_pyb.runtime.images import NoPicture, decode_image, encode_image
+from triton_pyb.runtime.picture_formats import look, picture_name
+from triton_pyb.runtime.picture_headers import read_header
+
+Array = np.ndarray[Any, Any]
+CORPUS = make_corpus.make_corpus()
+JPEG = encoded(make_corpus.RGB, "JPEG", quality=95)
+PNG = encoded(make_corpus.RGB, "PNG")
+LIBRARIES = ["pillow", "opencv"]
+#: The lossy ways to store a colour, or another size, compared with the drawing in another test or not at all.
+GRAY_BOUND = 1  # of 255: the two libraries round the weights of the colours differently
+
+
+def distance(one: Array, other: Array) -> int:
+    return int(np.abs(one.astype(int) - other.astype(int)).max())
+
+
+def each(samples: list[Sample]) -> Any:
+    return pytest.mark.parametrize("sample", samples, ids=[sample.name for sample in samples])
+
+
+def test_the_corpus_is_large() -> None:
+    assert len({sample.name for sample in CORPUS}) == len(CORPUS) > 100
+    assert {sample.name.rpartition(".")[2] for sample in CORPUS} >= {"jpg", "png", "webp", "gif", "bmp", "tif", "jp2"}
+
+
+@each(CORPUS)
+def test_a_whole_picture(sample: Sample) -> None:
+    """What each library makes of it, and that the two agree."""
+    for mode in ("RGB", "BGR", "GRAY"):
+        first = decode_image(sample.data, mode, library="pillow")
+        assert first.dtype == np.uint8 and first.flags.c_contiguous and first.flags.writeable
+        assert first.shape == (sample.shape if mode == "GRAY" else (*sample.shape, 3))
+        if sample.opencv:
+            second = decode_image(sample.data, mode, library="opencv")
+            assert second.dtype == np.uint8 and second.flags.c_contiguous and second.flags.writeable
+            assert second.shape == first.shape
+            assert distance(first, second) <= sample.bound + (GRAY_BOUND if mode == "GRAY" else 0)
+
+
+@each([sample for sample in CORPUS if sample.like is not None])
+def test_a_whole_picture_shows_the_drawing_upright(sample: Sample) -> None:
+    array = decode_image(sample.data, library="pillow")
+    away = np.abs(array.astype(int) - drawing(*sample.shape)).mean()
+    assert away <= sample.like if sample.like else away == 0
+
+
+@each([sample for sample in CORPUS if not sample.opencv])
+def test_what_opencv_cannot_read_is_said(sample: Sample) -> None:
+    with pytest.raises(NoPicture) as raised:
+        decode_image(sample.data, library="opencv")
+    assert "OpenCV" in str(raised.value) or "no format known here" in str(raised.value)
+    assert "PNG" in raised.value.fix
+
+
+@pytest.mark.parametrize("share", [0.12, 0.5, 0.9])
+@each([sample for sample in CORPUS if sample.name not in ("two_pictures.mpo", "text.ppm", "trailer.jpg")])
+def test_a_truncated_picture_is_refused_by_both(sample: Sample, share: float) -> None:
+    if sample.name in ("zeros_behind.jpg", "trailer.png") and share > 0.12:
+        pytest.skip("the picture itself is whole")
+    (cut,) = make_corpus.truncated([sample], share)
+    for library in LIBRARIES:
+        with pytest.raises(NoPicture) as raised:
+            decode_image(cut.data, library=library)
+        what = str(raised.value)
+        if read_header(sample.data):
+            kind = read_header(sample.data)
+            assert kind is not None
+            assert f"it begins like {kind.format} and is truncated: " in what or "it looks like" in what
+            assert "send" in what
+
+
+def test_a_picture_whose_second_half_is_another_picture_counts_as_whole() -> None:
+    """The second picture of an MPO is cut, the first is there."""
+    (sample,) = [sample for sample in CORPUS if sample.name == "two_pictures.mpo"]
+    for library in LIBRARIES:
+        assert decode_image(sample.data[:-100], library=library).shape == (48, 64, 3)
+
+
+def test_the_name_of_a_file_does_not_matter() -> None:
+    """A client's file name never arrives: the bytes alone say what they are."""
+    files = make_corpus.renamed(CORPUS)
+    assert sum(now.name != before.name for now, before in zip(files, CORPUS, strict=True)) > 10
+    for sample in files:
+        assert decode_image(sample.data).shape[:2] == sample.shape
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_a_damaged_png(library: str) -> None:
+    damaged = bytearray(PNG)
+    damaged[len(PNG) // 2] ^= 0x55
+    with pytest.raises(NoPicture, match="begins like PNG and is damaged: wrong checksum of the IDAT chunk at byte"):
+        decode_image(bytes(damaged), library=library)
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_a_jpeg_that_is_all_header(library: str) -> None:
+    with pytest.raises(NoPicture, match="it begins like JPEG and holds no picture; send the whole file, unchanged"):
+        decode_image(b"\xff\xd8\xff\xe0\x00\x04ab\xff\xd9", library=library)
+
+
+def test_a_picture_that_pillow_alone_finds_damaged() -> None:
+    """The header is right, the coded data are not."""
+    damaged = JPEG.replace(b"\xff\xc4", b"\xff\xe9")  # the Huffman tables, called a comment
+    with pytest.raises(NoPicture, match="it begins like JPEG and"):
+        decode_image(damaged, library="pillow")
+
+
+@pytest.mark.parametrize("orientation", [0, 9, 65535])
+def test_an_orientation_that_is_none(orientation: int) -> None:
+    exif = Pillow.Exif()
+    exif[0x0112] = orientation
+    for library in LIBRARIES:
+        assert decode_image(encoded(make_corpus.RGB, "JPEG", exif=exif), library=library).shape == (48, 64, 3)
+
+
+@pytest.mark.parametrize("blob", [b"Exif\0\0MM\0*\0\0\xff\xff", b"Exif\0\0", b"Exif\0\0XX"])
+def test_a_broken_exif_block(blob: bytes) -> None:
+    data = JPEG[:2] + b"\xff\xe1" + (len(blob) + 2).to_bytes(2, "big") + blob + JPEG[2:]
+    np.testing.assert_array_equal(decode_image(data, library="opencv"), decode_image(JPEG, library="opencv"))
+
+
+# --- too many pixels
+
+
+@pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF", "JPEG2000", "PPM", "PCX"])
+def test_the_limit_is_checked_before_a_pixel_is_decoded(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    import cv2
+    from PIL import ImageFile
+
+    def forbidden(*_: object) -> None:
+        raise AssertionError("decoded")
+
+    monkeypatch.setattr(cv2, "imdecode", forbidden)
+    monkeypatch.setattr(ImageFile.ImageFile, "load", forbidden)
+    data = encoded(make_corpus.RGB, kind)
+    for library in LIBRARIES if kind != "PCX" else LIBRARIES[:1]:
+        with pytest.raises(NoPicture) as raised:
+            decode_image(data, max_pixels=1000, library=library)
+        assert str(raised.value) == "it has 64 x 48 pixels, above the limit of 1000; send a smaller one"
+
+
+def test_a_decompression_bomb() -> None:
+    """100 million black pixels in 12 KB."""
+    bomb = encoded(Pillow.new("1", (10_000, 10_000)), "PNG")
+    assert len(bomb) < 20_000
+    for library in LIBRARIES:
+        with pytest.raises(NoPicture, match="10000 x 10000 pixels, above the limit of 89478485"):
+            decode_image(bomb, library=library)
+
+
+def test_pillows_own_limit_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Pillow, "MAX_IMAGE_PIXELS", 100)
+    with pytest.raises(NoPicture, match="Pillow refuses it, DecompressionBombError: .*exceeds limit of 200 pixels"):
+        decode_image(PNG, library="pillow")
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_no_pixels(library: str) -> None:
+    with pytest.raises(NoPicture, match="it has 0 x 5 pixels: none at all; send a picture with pixels"):
+        decode_image(b"P5\n0 5\n255\n", library=library)
+
+
+# --- several frames
+
+
+@pytest.mark.parametrize("name", ["animated.gif", "animated.png", "animated.webp", "pages.tif"])
+def test_the_first_of_several_frames_or_none(name: str) -> None:
+    (sample,) = [sample for sample in CORPUS if sample.name == name]
+    for library in LIBRARIES if sample.opencv else LIBRARIES[:1]:
+        first = decode_image(sample.data, library=library, animated="first")
+        assert first[0, -1, 0] > first[-1, 0, 0]  # the other frame is turned by 180 degrees
+        with pytest.raises(NoPicture, match=r"it is a \w+ with several frames or pages; send a single one"):
+            decode_image(sample.data, library=library, animated="refuse")
+
+
+@each([sample for sample in CORPUS if sample.name in ("rgb.png", "still.gif", "lossless.webp", "raw.tif", "420.jpg")])
+def test_a_single_frame_passes_where_several_are_refused(sample: Sample) -> None:
+    assert decode_image(sample.data, animated="refuse").shape == (48, 64, 3)
+
+
+def test_a_misspelt_word_for_several_frames() -> None:
+    (sample,) = [sample for sample in CORPUS if sample.name == "animated.gif"]
+    with pytest.raises(ValueError, match="animated='all' is neither 'first' nor 'refuse'"):
+        decode_image(sample.data, animated="all")
+
+
+# --- base64
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        base64.b64encode(JPEG),
+        base64.encodebytes(JPEG),
+        base64.urlsafe_b64encode(JPEG).rstrip(b"="),
+        b"data:image/jpeg;base64," + base64.b64encode(JPEG),
+        b"data:;base64," + base64.b64encode(JPEG),
+        b"DATA:image/jpeg;charset=utf-8;BASE64," + base64.b64encode(JPEG),
+        b"  " + base64.b64encode(JPEG) + b"\n",
+        b"data:image/jpeg;base64," + base64.b64encode(JPEG).replace(b"+", b"%2B").replace(b"/", b"%2F"),
+        JPEG,
+    ],
+    ids=["plain", "lines", "url alphabet", "data url", "no type", "capitals", "spaces", "percent", "bytes"],
+)
+def test_base64_where_it_is_wanted(text: bytes) -> None:
+    np.testing.assert_array_equal(decode_image(text, base64=True), decode_image(JPEG))
+
+
+@pytest.mark.parametrize("kind", ["PPM", "PCX", "BMP"])
+def test_pictures_without_a_telling_signature_pass_where_base64_is_wanted(kind: str) -> None:
+    data = encoded(make_corpus.RGB, kind)
+    np.testing.assert_array_equal(decode_image(data, base64=True), drawing())
+
+
+def test_base64_of_something_else() -> None:
+    with pytest.raises(NoPicture, match="it looks like base64 text, and what stands in it like a PDF document"):
+        decode_image(base64.b64encode(b"%PDF-1.7 and more of it"), base64=True)
+    with pytest.raises(NoPicture, match="it is base64 text of 0 bytes"):
+        decode_image(b"data:image/png;base64,=", base64=True)
+    with pytest.raises(NoPicture, match="begins like JPEG and is truncated"):
+        decode_image(base64.b64encode(JPEG[:500]), base64=True)
+
+
+# --- reduced
+
+
+@pytest.mark.parametrize("orientation", [1, 6])
+@pytest.mark.parametrize(
+    "reduce_to, divisor",
+    [((601, 1), 1), ((300, 400), 2), ((301, 400), 1), ((150, 200), 4), ((75, 100), 8), ((1, 1), 8), ((76, 3), 4)],
+)
+def test_a_large_jpeg_is_decoded_reduced(orientation: int, reduce_to: tuple[int, int], divisor: int) -> None:
+    """Never smaller than asked for, and what comes is the picture averaged."""
+    upright = Pillow.fromarray(drawing(600, 800))
+    stored = upright.transpose(Pillow.Transpose.ROTATE_90) if orientation == 6 else upright
+    exif = Pillow.Exif()
+    exif[0x0112] = orientation
+    data = encoded(stored, "JPEG", quality=95, exif=exif)
+    wanted = upright.reduce(divisor) if divisor > 1 else upright
+    arrays = [decode_image(data, library=library, reduce_to=reduce_to) for library in LIBRARIES]
+    for array in arrays:
+        assert array.shape == (600 // divisor, 800 // divisor, 3)
+        assert np.abs(array.astype(int) - np.asarray(wanted)).mean() < 2
+    assert distance(*arrays) <= 1
+
+
+def test_odd_sizes_are_reduced_alike() -> None:
+    for height, width in ((601, 803), (599, 797), (17, 16), (9, 15)):
+        data = encoded(Pillow.fromarray(drawing(height, width)), "JPEG", quality=95)
+        for divisor in (2, 4, 8):
+            reduce_to = (max(1, height // divisor), max(1, width // divisor))
+            one, other = (decode_image(data, library=library, reduce_to=reduce_to) for library in LIBRARIES)
+            assert one.shape == other.shape and one.shape[0] >= reduce_to[0] and one.shape[1] >= reduce_to[1]
+            assert distance(one, other) <= 1
+
+
+def test_other_formats_come_at_full_size() -> None:
+    for library in LIBRARIES:
+        assert decode_image(PNG, library=library, reduce_to=(6, 8)).shape == (48, 64, 3)
+
+
+# --- what is no picture
+
+
+def saved(array: Array) -> bytes:
+    buffer = io.BytesIO()
+    np.save(buffer, array)
+    return buffer.getvalue()
+
+
+def zipped() -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr("a.jpg", JPEG)
+    return buffer.getvalue()
+
+
+FORM = b'--x1\r\nContent-Disposition: form-data; name="f"; filename="a.jpg"\r\nContent-Type: image/jpeg\r\n\r\n'
+WRONG: dict[str, tuple[bytes, str, str]] = {
+    # name: (bytes, what it looks like, what to do)
+    "empty": (b"", "it is empty (0 bytes)", "send the bytes of a JPEG or PNG file"),
+    "base64": (base64.b64encode(JPEG), "base64 text of a JPEG picture", "declare Image(base64=True)"),
+    "base64 png": (base64.b64encode(PNG), "base64 text of a PNG picture", "b64decode(text)"),
+    "base64 start": (b"/9j/4AAQSkZJRgABAQ", "base64 text of a JPEG picture", "b64decode(text)"),
+    "data url": (b"data:image/png;base64," + base64.b64encode(PNG), "a data URL of a PNG picture", "Image(base64=True)"),
+    "svg url": (b"data:image/svg+xml;utf8,<svg/>", "a data URL without base64 in it", "send the bytes"),
+    "number": (b"52", "the text '52', one number", "not an array of pixels as strings"),
+    "float": (b"0.4980392", "the text '0.4980392', one number", "not an array of pixels as strings"),
+    "html": (b"<!DOCTYPE html><html>404</html>", "an HTML page", "look at what the download answered"),
+    "html 2": (b"\n <html><body>Login</body></html>", "an HTML page", "look at what the download answered"),
+    "svg": (b'<?xml version="1.0"?><svg width="1"/>', "an SVG drawing", "render it to a PNG"),
+    "xml": (b'<?xml version="1.0"?><Error/>', "XML text", "send the bytes"),
+    "json": (b'{"b64": "abc"}', "a JSON object with the keys 'b64'", "Triton unpacks no"),
+    "json object": (b'{"a": 1, "b": 2}', "a JSON object with the keys 'a', 'b'", "send the bytes"),
+    "json empty": (b"{}", "an empty JSON object", "send the bytes"),
+    "json list": (json.dumps(list(JPEG[:50])).encode(), "a JSON list of 50 entries", "send the bytes"),
+    "json cut": (b'{"image": "abc', "JSON that was cut off", "send the bytes"),
+    "npy": (saved(drawing()), "a NumPy .npy file", "send the pixels as a UINT8 tensor"),
+    "pdf": (b"%PDF-1.4\n...", "a PDF document", "render its page"),
+    "path": (b"/data/photos/cat.JPG", "the file name '/data/photos/cat.JPG'", "the server cannot see it"),
+    "file name": (b"cat.png", "the file name 'cat.png'", "read the file"),
+    "windows path": (rb"C:\photos\cat 1.jpeg", "the file name", "read the file"),
+    "url": (b"https://example.com/cat.jpg?w=3", "the URL 'https://example.com/cat.jpg?w=3'", "download it"),
+    "zip": (zipped(), "a zip archive", "unpack it"),
+    "gzip": (gzip.compress(JPEG), "gzip data", "send the picture itself"),
+    "hex": (JPEG.hex().encode(), "a JPEG picture as hexadecimal text", "bytes.fromhex(text)"),
+    "hex 0x": (b"0x" + JPEG.hex().encode(), "a JPEG picture as hexadecimal text", "bytes.fromhex(text)"),
+    "repr": (repr(JPEG).encode(), "the printed form of Python bytes", "not str(bytes)"),
+    "utf8": (JPEG.decode("latin-1").encode(), "a JPEG picture whose bytes were encoded as UTF-8", "send binary data"),
+    "utf8 png": (PNG.decode("latin-1").encode(), "a PNG picture whose bytes were encoded as UTF-8", "send binary data"),
+    "replaced": (JPEG.decode("utf-8", "replace").encode(), "replaced by U+FFFD and lost", "in binary mode"),
+    "length": (len(JPEG).to_bytes(4, "little") + JPEG, "it was serialised twice", "it writes the length itself"),
+    "form": (FORM + JPEG, "a multipart form", "only the file's bytes"),
+    "prefix": (b"\x00HEADER\x00" + PNG, "a PNG picture behind 8 other bytes", "cut off what stands before it"),
+    "heic": (b"\0\0\0\x18ftypheic" + bytes(90), "a picture in the format HEIC", "convert it to JPEG or PNG"),
+    "jxl": (b"\xff\x0a" + bytes(90), "a picture in the format JPEG XL", "convert it to JPEG or PNG"),
+    "mp4": (b"\0\0\0\x18ftypisom" + bytes(90), "a video", "send one frame"),
+    "mkv": (b"\x1a\x45\xdf\xa3" + bytes(90), "a video", "send one frame"),
+    "text": (b"hello, server", "the text 'hello, server'", "send the bytes of a JPEG or PNG file"),
+    "korean": ("고양이 사진".encode(), "the text '고양이 사진'", "send the bytes of a JPEG or PNG file"),
+    "long text": (b"word " * 100, "the text 'word word", "send the bytes"),
+    "white": (b" \n ", "white space only", "send the bytes"),
+    "utf16": ("hello".encode("utf-16"), "UTF-16 text", "send the bytes"),
+    "raw": (bytes(range(256)) * 588, "raw pixels: as many bytes as 224 x 224 x 3 of UINT8", "as a tensor"),
+    "raw float": (np.full((3, 32, 32), 0.3, np.float32).tobytes() * 2, "no format known", "send the bytes"),
+    "raw grey": (b"\x00\x9f\xfe\x01" * 225, "raw pixels: as many bytes as 30 x 30 x 1 of UINT8", "as a tensor"),
+    "zeros": (bytes(1001), "no format known here: 1001 bytes that begin with b'\\x00", "send the bytes"),
+    "elf": (b"\x7fELF" + bytes(9), "a program", "send the bytes"),
+    "hdf5": (b"\x89HDF\r\n" + bytes(9), "an HDF5 file", "send the bytes"),
+    "postscript": (b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n", "a PostScript file", "render it"),
+    "zstd": (b"\x28\xb5\x2f\xfd" + bytes(9), "zstandard data", "send the picture itself"),
+    "bzip2": (b"BZh9" + bytes(9), "bzip2 data", "send the picture itself"),
+    "xz": (b"\xfd7zXZ\0" + bytes(9), "xz data", "send the picture itself"),
+    "7z": (b"7z\xbc\xaf\x27\x1c" + bytes(9), "a 7-Zip archive", "unpack it"),
+    "rar": (b"Rar!\x1a\x07" + bytes(9), "a RAR archive", "unpack it"),
+    "png head": (b"\x89PNG", "no format known here: 4 bytes that begin with b'\\x89PNG'", "send the bytes"),
+    "png signature": (PNG[:8], "it begins like PNG and is truncated: it ends after 8 bytes", "send the whole file"),
+    "jpeg start": (b"\xff\xd8\xff", "it begins like JPEG and is truncated", "send the whole file"),
+    "jpeg half": (JPEG[: len(JPEG) // 2], "it begins like JPEG and is truncated: no end marker", "send the whole file"),
+    "16 bit float": (encoded(make_corpus.FLOAT, "TIFF"), "TIFF", ""),
+}
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("name", WRONG)
+def test_what_is_no_picture_says_what_it_looks_like(name: str, library: str) -> None:
+    data, like, fix = WRONG[name]
+    with pytest.raises(NoPicture) as raised:
+        decode_image(data, library=library)
+    assert like in str(raised.value)
+    assert fix in str(raised.value)
+    assert "\n" not in str(raised.value) and len(str(raised.value)) < 260
+
+
+def test_numbers_of_32_bits() -> None:
+    for mode, said in (("F", "32 bit floating point numbers"), ("I", "32 bit whole numbers")):
+        with pytest.raises(NoPicture, match=f"it is a TIFF of {said}; scale it to 8 bits, or send the numbers as a"):
+            decode_image(encoded(make_corpus.RGB.convert("L").convert(mode), "TIFF"), library="pillow")
+
+
+def test_any_bytes_are_answered() -> None:
+    """No beginning of a picture and no noise makes it fail in another way."""
+    rng = np.random.default_rng(0)
+    heads = [sample.data[:40] for sample in CORPUS[::6]] + [b"", b"BM", b"P6 ", b"{", b"data:", b"\xff\xd8"]
+    for head in heads:
+        for size in (0, 1, 7, 64, 300):
+            data = head + rng.integers(0, 256, size, np.uint8).tobytes()
+            with pytest.raises(NoPicture):
+                decode_image(data, base64=True)
+            assert look(data).like
+
+
+def test_picture_names() -> None:
+    unnamed = {".bmp", ".ppm", ".pgm", ".pbm", ".pcx", ".sgi"}
+    for sample in CORPUS:
+        assert bool(picture_name(sample.data)) == (sample.name[-4:] not in unnamed), sample.name
+
+
+# --- which library
+
+
+def test_without_the_library() -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "PIL", None)
+        patch.setitem(sys.modules, "PIL.Image", None)
+        np.testing.assert_array_equal(decode_image(PNG), drawing())  # OpenCV is there
+        with pytest.raises(Unavailable, match="Pillow is not installed"):
+            decode_image(PNG, library="pillow")
+        patch.setitem(sys.modules, "cv2", None)
+        with pytest.raises(Unavailable, match="OpenCV is not installed"):
+            decode_image(PNG, library="opencv")
+        with pytest.raises(Unavailable, match="neither Pillow nor OpenCV is installed where this model runs"):
+            decode_image(PNG)
+        with pytest.raises(Unavailable, match="neither Pillow nor OpenCV"):
+            encode_image(drawing())
+    with pytest.raises(ValueError, match="library='PIL' is neither 'pillow' nor 'opencv'"):
+        decode_image(PNG, library="PIL")
+
+
+# --- encoded
+
+
+@pytest.mark.parametrize("mode", ["RGB", "BGR", "GRAY"])
+@pytest.mark.parametrize("format, bound", [("PNG", 0), ("JPEG", 40), ("WEBP", 60)])
+def test_what_is_encoded_comes_back(mode: str, format: str, bound: int) -> None:
+    array = np.asarray(make_corpus.GREY) if mode == "GRAY" else drawing()
+    back = []
+    for library in LIBRARIES:
+        data = encode_image(array, mode, format, quality=95, library=library)
+        header = read_header(data)
+        assert header is not None and header.format == format and not header.fault
+        back.append(decode_image(data, mode))
+        assert np.abs(back[-1].astype(int) - array).mean() <= bound / 10
+        if not bound:
+            np.testing.assert_array_equal(back[-1], array)
+    assert distance(*back) <= (1 if mode == "GRAY" and format == "WEBP" else 0)
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_quality_costs_bytes(library: str) -> None:
+    for format in ("JPEG", "WEBP"):
+        small, large = (len(encode_image(drawing(), "RGB", format, quality, library=library)) for quality in (20, 95))
+        assert small < large
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_strides_and_a_single_channel(library: str) -> None:
+    flipped = drawing()[::-1, ::2]
+    np.testing.assert_array_equal(decode_image(encode_image(flipped, "BGR", "PNG", library=library), "BGR"), flipped)
+    grey = np.asarray(make_corpus.GREY)[:, :, np.newaxis]
+    data = encode_image(grey, "GRAY", "PNG", library=library)
+    np.testing.assert_array_equal(decode_image(data, "GRAY"), grey[:, :, 0])
+
+
+@pytest.mark.parametrize(
+    "array, options, said",
+    [
+        (drawing().astype(np.float32), {}, "a RGB picture is UINT8 of shape (height, width, 3), not float32: scale to 0"),
+        (drawing().transpose(2, 0, 1), {}, "a RGB picture has the shape (height, width, 3), not (3, 48, 64)"),
+        (drawing(), {"mode": "GRAY"}, "a GRAY picture has the shape (height, width), not (48, 64, 3)"),
+        (drawing()[:0], {}, "64 x 0 pixels: JPEG holds 1 to 65500 in each direction"),
+        (np.zeros((1, 16384, 3), np.uint8), {"format": "WEBP"}, "16384 x 1 pixels: WEBP holds 1 to 16383"),
+        (drawing(), {"format": "GIF"}, "format='GIF' is none of JPEG, PNG, WEBP"),
+        (drawing(), {"quality": 0}, "quality=0 is not between 1 and 100"),
+    ],
+)
+def test_what_cannot_be_encoded(array: Array, options: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError) as raised:
+        encode_image(array, **options)
+    assert said in str(raised.value)
