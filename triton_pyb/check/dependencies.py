@@ -18,7 +18,7 @@ def resolve_ensembles(repository: Repository) -> None:
 
 
 def _resolve(repository: Repository, name: str, above: list[str]) -> None:
-    if name in repository.ensemble_faults or name in repository.broken or name in above:
+    if name in repository.ensemble_faults or name in above:
         return
     model = repository.by_name()[name]
     graph = EnsembleGraph(model)
@@ -30,7 +30,7 @@ def _resolve(repository: Repository, name: str, above: list[str]) -> None:
     repository.ensemble_faults[name] = faults
     serious = [fault for fault in faults if fault.kind not in ("one-row-only", "varying-into-fixed")]
     if serious:
-        repository.broken[name] = ("dependency", "")
+        repository.broken.setdefault(name, ("dependency", ""))
 
 
 def _step_faults(repository: Repository, name: str, step: Step, above: list[str]) -> list[Fault]:

@@ -70,8 +70,11 @@ class Model:
     """
 
     def __init__(self, path: str, name: str, target: Target) -> None:
+        from triton_pyb.check.python_source import Folders
+
         self.path, self.name, self.target = path, name, target
         self.config_reason = ""
+        self.folders = Folders()
 
     @functools.cached_property
     def config_file(self) -> str:
@@ -255,6 +258,11 @@ class Model:
 
         name = self.completed.filename or "model.py"
         return [PythonSource(os.path.join(v.path, name), v.path, self) for v in self.selected_versions]
+
+    def forget_sources(self) -> None:
+        """Free the syntax trees: a thousand models would hold a million nodes."""
+        for source in self.__dict__.get("sources", ()):
+            source.forget()
 
     @property
     def max_batch_size(self) -> int:

@@ -44,6 +44,13 @@ class Import:
     node: ast.AST
     guarded: bool
 
+    @property
+    def candidates(self) -> list[str]:
+        """Modules that the import may load: the named one, and names in it that may be modules."""
+        if self.module:
+            return [self.module, *(f"{self.module}.{name}" for name in self.names)]
+        return list(self.names)
+
 
 class PythonSource:
     """A Python file.
@@ -128,6 +135,11 @@ class PythonSource:
         return list(ast.walk(self.tree)) if self.tree is not None else []
 
     @functools.cached_property
+    def calls(self) -> list[tuple[ast.Call, str]]:
+        """Every call with its dotted name."""
+        return [(node, dotted(node.func)) for node in self.walked if isinstance(node, ast.Call)]
+
+    @functools.cached_property
     def top_level_names(self) -> set[str] | None:
         """Names that exist after the import; None when that cannot be known (``from x import *``)."""
         if self.tree is None:
@@ -188,15 +200,55 @@ class PythonSource:
         """True when ``.name`` stands anywhere in this file or in a sibling module."""
         return name.encode() in self.data or any(name.encode() in other for other in self.sibling_data)
 
+    @property
+    def search_folders(self) -> tuple[str, ...]:
+        """What Triton appends to ``sys.path``: the version folder and the model folder."""
+        return (self.folder, self.model.path)
+
+    @functools.cached_property
+    def siblings(self) -> list[PythonSource]:
+        """Modules of the version and model folder that are imported while the model loads, each once."""
+        found: dict[str, PythonSource] = {self.path: self}
+        queue: list[PythonSource] = [self]
+        while queue and len(found) < 200:
+            current = queue.pop()
+            for item in current.imports:
+                folders = (os.path.dirname(current.path),) if item.level else self.search_folders
+                for module in item.candidates:
+                    path = self._local_file(module, folders)
+                    if path and path not in found:
+                        found[path] = PythonSource(path, self.folder, self.model)
+                        queue.append(found[path])
+        del found[self.path]
+        return list(found.values())
+
+    def _local_file(self, module: str, folders: tuple[str, ...]) -> str:
+        top, _, rest = module.partition(".")
+        if top in sys.stdlib_module_names:
+            return ""
+        for folder in folders:
+            found = self.model.folders.module(folder, top)
+            if not found:
+                continue
+            for part in rest.split(".") if rest else ():
+                inner = os.path.dirname(found) if os.path.basename(found) == "__init__.py" else found
+                found = self.model.folders.module(inner, part)
+                if not found:
+                    return ""
+            return found if found.endswith(".py") else ""
+        return ""
+
+    def forget(self) -> None:
+        """Drop what takes memory; what was concluded stays."""
+        _ = self.completion
+        for name in ("_parsed", "walked", "calls", "data", "sibling_data", "siblings", "_lines", "imports", "model_class"):
+            self.__dict__.pop(name, None)
+
     @functools.cached_property
     def sibling_data(self) -> list[bytes]:
         """The other Python files of the version folder (not their sub folders)."""
         found = []
-        try:
-            names = sorted(os.listdir(self.folder))[:200]
-        except OSError:
-            return []
-        for name in names:
+        for name in sorted(self.model.folders.names(self.folder))[:200]:
             path = os.path.join(self.folder, name)
             if name.endswith(".py") and path != self.path:
                 found.append(PythonSource(path, self.folder, self.model).data)
@@ -325,7 +377,35 @@ def exit_call(node: ast.Call) -> str:
 # -- finding modules --------------------------------------------------------------------------------------
 
 
-def find_module(name: str, folders: tuple[str, ...]) -> str:
+class Folders:
+    """Names in folders, each listed once."""
+
+    def __init__(self) -> None:
+        self._names: dict[str, frozenset[str]] = {}
+
+    def names(self, folder: str) -> frozenset[str]:
+        if folder not in self._names:
+            try:
+                self._names[folder] = frozenset(os.listdir(folder))
+            except OSError:
+                self._names[folder] = frozenset()
+        return self._names[folder]
+
+    def module(self, folder: str, name: str) -> str:
+        """The file or folder of a top-level module in `folder`, or an empty string."""
+        names = self.names(folder)
+        if name + ".py" in names:
+            return os.path.join(folder, name + ".py")
+        path = os.path.join(folder, name)
+        if name in names and os.path.isdir(path):
+            return os.path.join(path, "__init__.py") if "__init__.py" in self.names(path) else path
+        for other in names:
+            if other.startswith(name + ".") and other.endswith((".so", ".pyc", ".pyd")):
+                return os.path.join(folder, other)
+        return ""
+
+
+def find_module(name: str, folders: tuple[str, ...], listing: Folders) -> str:
     """Where ``import name`` would find a module: ``"standard"``, ``"installed"``, ``"known"``, a path, or "".
 
     Triton appends the version folder and the model folder to ``sys.path``: an installed module wins.
@@ -334,26 +414,12 @@ def find_module(name: str, folders: tuple[str, ...]) -> str:
     if top in sys.stdlib_module_names or top in PB_UTILS:
         return "standard"
     for folder in folders:
-        found = _beside(folder, top)
+        found = listing.module(folder, top)
         if found:
             return found
     if _installed(top):
         return "installed"
     return "known" if _normal(top) in known_packages() else ""
-
-
-def _beside(folder: str, name: str) -> str:
-    path = os.path.join(folder, name)
-    for candidate in (path + ".py", os.path.join(path, "__init__.py")):
-        if os.path.isfile(candidate):
-            return candidate
-    if os.path.isdir(path):
-        return path
-    try:
-        compiled = [f for f in os.listdir(folder) if f.startswith(name + ".") and f.endswith((".so", ".pyc", ".pyd"))]
-    except OSError:
-        return ""
-    return os.path.join(folder, compiled[0]) if compiled else ""
 
 
 @functools.lru_cache(maxsize=4096)

@@ -170,6 +170,7 @@ def check_model(model: Model) -> list[Finding]:
     for rule in MODEL_RULES:
         if rule.needs <= facts:
             findings += rule.check(model)
+    model.forget_sources()
     return findings
 
 

@@ -115,6 +115,7 @@ def known_release(release: str) -> str:
     )
 
 
+@functools.cache
 def _ordered(release: str) -> tuple[int, int]:
     year, _, month = release.partition(".")
     return int(year), int(month)

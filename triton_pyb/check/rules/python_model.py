@@ -117,7 +117,7 @@ class ModelPySyntax(SourceRule):
     said = "Internal: {kind}: {text} ({file}, line {line})"
 
     def source(self, model: Model, source: PythonSource) -> Iterator[Finding]:
-        for candidate in (source, *siblings(source)):
+        for candidate in (source, *source.siblings):
             error = candidate.syntax_error
             if error is None:
                 continue
@@ -134,48 +134,6 @@ class ModelPySyntax(SourceRule):
                 file=os.path.basename(candidate.path),
                 line=line,
             )
-
-
-def siblings(source: PythonSource) -> list[PythonSource]:
-    """Modules of the version and model folder that are imported while the model loads, each once."""
-    folders = search_folders(source)
-    found: dict[str, PythonSource] = {source.path: source}
-    queue = [source]
-    while queue and len(found) < 200:
-        current = queue.pop()
-        here = os.path.dirname(current.path)
-        for item in current.imports:
-            for module in _candidates(item):
-                places = (here,) if item.level else folders
-                path = _local_file(module, places)
-                if path and path not in found:
-                    found[path] = PythonSource(path, source.folder, source.model)
-                    queue.append(found[path])
-    del found[source.path]
-    return list(found.values())
-
-
-def _candidates(item: Import) -> list[str]:
-    if item.module:
-        return [item.module, *(f"{item.module}.{name}" for name in item.names)]
-    return list(item.names)
-
-
-def _local_file(module: str, folders: tuple[str, ...]) -> str:
-    if not folders or find_module(module, folders) in ("standard", ""):
-        if module.split(".")[0] in sys.stdlib_module_names:
-            return ""
-    relative = module.replace(".", os.sep)
-    for folder in folders:
-        for path in (os.path.join(folder, relative + ".py"), os.path.join(folder, relative, "__init__.py")):
-            if os.path.isfile(path):
-                return path
-    return ""
-
-
-def search_folders(source: PythonSource) -> tuple[str, ...]:
-    """What Triton appends to ``sys.path``: the version folder and the model folder."""
-    return (source.folder, source.model.path)
 
 
 class NoModelClass(SourceRule):
@@ -377,7 +335,7 @@ class ImportMissing(SourceRule):
 
     def source(self, model: Model, source: PythonSource) -> Iterator[Finding]:
         unsure = bool(model.config.map("parameters").get("EXECUTION_ENV_PATH"))
-        for current in (source, *siblings(source)):
+        for current in (source, *source.siblings):
             own = unsure or any(needle in current.data for needle in (b"sys.path", b"site.addsitedir"))
             unsure = own
             for item in current.imports:
@@ -409,8 +367,8 @@ class ImportMissing(SourceRule):
                 if name != "*" and not _exists(name, base) and not (not item.module and _defines(base, name)):
                     return f"{package}.{name}" if base == source.folder else name
             return ""
-        folders = search_folders(source)
-        found = find_module(item.module, folders)
+        folders = source.search_folders
+        found = find_module(item.module, folders, source.model.folders)
         if not found:
             return item.module.split(".")[0]
         if found in ("standard", "installed", "known"):

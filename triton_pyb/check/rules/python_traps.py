@@ -9,7 +9,7 @@ from typing import Iterator
 from triton_pyb.check.finding import Finding, Place, printable
 from triton_pyb.check.model import Model
 from triton_pyb.check.python_source import Function, PythonSource, dotted, literal, shadowed_by
-from triton_pyb.check.rules.python_model import SourceRule, search_folders
+from triton_pyb.check.rules.python_model import SourceRule
 from triton_pyb.runtime.dtypes import canonical, config_name, wire_name
 from triton_pyb.runtime.errors import did_you_mean
 
@@ -26,13 +26,6 @@ class TrapRule(SourceRule):
 
     severity = "warning"
     stage = ""
-
-
-def calls(source: PythonSource) -> Iterator[tuple[ast.Call, str]]:
-    """Every call with its dotted name."""
-    for node in source.walked:
-        if isinstance(node, ast.Call):
-            yield node, dotted(node.func)
 
 
 def _pb_name(source: PythonSource, name: str) -> str:
@@ -185,7 +178,7 @@ def _goes_into_a_request(source: PythonSource, node: ast.Call) -> bool:
 def tensor_literals(source: PythonSource) -> list[tuple[str, ast.Call]] | None:
     """Names of ``pb_utils.Tensor("NAME", ...)`` calls; None when any name is not a literal."""
     found = []
-    for node, name in calls(source):
+    for node, name in source.calls:
         attribute = _pb_name(source, name)
         if attribute == "Tensor" or attribute == "" and name.endswith("Tensor.from_dlpack"):
             if not node.args or not isinstance(literal(node.args[0]), str):
@@ -244,7 +237,7 @@ class UndeclaredInput(TrapRule):
         extra += [name for tensor in model.tensors("batch_input") for name in tensor["target_name"]]
         if not known:
             return
-        for node, name in calls(source):
+        for node, name in source.calls:
             if _pb_name(source, name) == "get_input_tensor_by_name" and len(node.args) == 2:
                 wanted = literal(node.args[1])
                 if isinstance(wanted, str) and wanted not in known and wanted not in extra:
@@ -344,7 +337,7 @@ class RelativePath(TrapRule):
     fix = 'build it from os.path.dirname(__file__), or args["model_repository"] and args["model_version"]'
 
     def source(self, model: Model, source: PythonSource) -> Iterator[Finding]:
-        for node, name in calls(source):
+        for node, name in source.calls:
             path = literal(node.args[0]) if node.args else None
             if name in _READERS and isinstance(path, str) and _is_relative_file(path) and not _joined(source, node):
                 yield self.found(model, source.place(node), call=name, path=printable(path))
@@ -401,7 +394,7 @@ class ShadowedSibling(TrapRule):
             top = item.module.split(".")[0]
             if item.level or not top:
                 continue
-            for folder in search_folders(source):
+            for folder in source.search_folders:
                 path = os.path.join(folder, top + ".py")
                 if not os.path.isfile(path):
                     path = os.path.join(folder, top, "__init__.py")
@@ -425,7 +418,7 @@ class CopiedPbUtils(TrapRule):
     fix = "remove it; for tests use the emulator of triton_pyb"
 
     def source(self, model: Model, source: PythonSource) -> Iterator[Finding]:
-        for folder in search_folders(source):
+        for folder in source.search_folders:
             path = os.path.join(folder, "triton_python_backend_utils.py")
             if os.path.isfile(path):
                 yield self.found(model, Place(path), file=printable(os.path.relpath(path, model.path)))

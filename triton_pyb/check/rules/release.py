@@ -9,7 +9,7 @@ from triton_pyb.check.finding import Finding, Severity
 from triton_pyb.check.model import Model
 from triton_pyb.check.python_source import Import, PythonSource, dotted, literal
 from triton_pyb.check.rule import ModelRule
-from triton_pyb.check.rules.python_model import SourceRule, siblings
+from triton_pyb.check.rules.python_model import SourceRule
 from triton_pyb.check.target import python_of
 from triton_pyb.config.pbtxt import walk
 
@@ -255,7 +255,7 @@ class LaterPython(SourceRule):
     def source(self, model: Model, source: PythonSource) -> Iterator[Finding]:
         has = model.target.python
         severity: Severity = "error" if model.target.chosen else "warning"
-        for current in (source, *siblings(source)):
+        for current in (source, *source.siblings):
             for node, what, needs, at_load in newer_syntax(current):
                 if needs > has:
                     worst = severity if at_load else "warning"
