@@ -22,9 +22,20 @@ def texts(*rows: bytes) -> Any:
 
 
 def test_json_is_indented_and_keeps_its_letters() -> None:
-    lines = shown(result=texts('{"라벨": "고양이", "score": 0.5}'.encode())).splitlines()
+    answer = {"라벨": "고양이", "scores": [0.5, 1], "boxes": [[1, 2], [3, 4]], "none": {}}
+    lines = shown(result=texts(json.dumps(answer).encode())).splitlines()
     assert "result  BYTES [1, 1]" in lines[0]
-    assert [line.strip("│ ") for line in lines[1:-1]] == ["{", '"라벨": "고양이",', '"score": 0.5', "}"]
+    assert [line.strip("│").rstrip()[1:] for line in lines[1:-1]] == [
+        "{",
+        '  "라벨": "고양이",',
+        '  "scores": [0.5, 1],',
+        '  "boxes": [',
+        "    [1, 2],",
+        "    [3, 4]",
+        "  ],",
+        '  "none": {}',
+        "}",
+    ]
 
 
 def test_arrays_show_dtype_shape_and_a_few_numbers() -> None:

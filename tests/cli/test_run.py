@@ -16,6 +16,19 @@ from tests.server.model_folders import config, write_echo, write_model
 from triton_pyb.cli import main, run
 from triton_pyb.server import RealTriton, ServerNotFound, find_installation
 
+APP = """
+import numpy as np
+
+from triton_pyb import Annotated, Tensor, preprocess
+
+Pair = Annotated[np.ndarray, Tensor("FP32", (2,), name="doubled")]
+
+
+@preprocess
+def double(x: Annotated[np.ndarray, Tensor("FP32", (2,))]) -> Pair:
+    return x * 2
+"""
+
 
 def invoke(*arguments: str | Path) -> Result:
     return CliRunner().invoke(main, ["run", *map(str, arguments)])
@@ -115,6 +128,29 @@ def test_an_unknown_place_offers_the_nearest(tmp_path: Path) -> None:
     answer = invoke(tmp_path, "--on", "tritn")
     assert answer.exit_code == 2
     assert answer.stderr.startswith("TPB711 got --on tritn; did you mean 'triton'?\n")
+
+
+def test_on_the_emulator(tmp_path: Path) -> None:
+    ensemble(tmp_path)
+    answer = invoke(tmp_path, "-i", "X=안녕", "-i", "X=b", "--json")
+    assert answer.exit_code == 0, answer.stderr
+    outputs = json.loads(answer.stdout)["outputs"]
+    assert outputs == {"Y": {"datatype": "BYTES", "shape": [2, 1], "data": ["안녕", "b"]}}
+
+
+def test_a_pipeline_is_built_first(tmp_path: Path) -> None:
+    app = tmp_path / "app.py"
+    app.write_text(APP)
+    answer = invoke(f"{app}:double", "-i", "x=[1, 2.5]", "--json")
+    assert answer.exit_code == 0, answer.stderr
+    assert json.loads(answer.stdout)["outputs"]["doubled"]["data"] == [2.0, 5.0]
+
+
+def test_a_value_that_does_not_fit_is_exit_status_1(tmp_path: Path) -> None:
+    write_echo(tmp_path, "n", "INT32")
+    answer = invoke(tmp_path, "-i", "X=1.5")
+    assert answer.exit_code == 1
+    assert answer.stderr.startswith("TPB552 got 1.5 (float), expected values that INT32 can hold\n")
 
 
 @pytest.mark.real_triton

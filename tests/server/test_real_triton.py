@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from triton_pyb.server import RealTriton, ServerError, ServerFailed
+from triton_pyb.server import RealTriton, ServerError, ServerFailed, find_installation
+from triton_pyb.server.layout import make_backends, make_environment
 from triton_pyb.server.ports import HOST
 
 from .model_folders import ECHO, config, write_echo, write_model
@@ -177,6 +178,39 @@ class TestExplicit:
         assert failure.value.code == "TPB612"
         assert failure.value.what.startswith(f"model '{name}' did not load: {cause}")
         assert quoted in failure.value.log
+
+
+@real
+def test_a_load_that_hangs_ends_with_the_reason(tmp_path: Path, triton_installed: None) -> None:
+    write_model(tmp_path, "hangs", CONFIG, {"weights.bin": ""})
+    with RealTriton(tmp_path, model_control_mode="explicit", timeout_s=4) as server:
+        with pytest.raises(ServerFailed) as failure:
+            server.load_model("hangs")
+        assert failure.value.code == "TPB612"
+        assert failure.value.what == "model 'hangs' did not load: no answer within 4 s"
+        assert "Python model file not found in" in failure.value.log
+
+
+@real
+def test_a_native_server_runs_with_its_own_backends(
+    tmp_path: Path, triton_installed: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found, interpreter = find_installation()
+    if found.kind == "wheel":  # play a native one: its binary on PATH, its backends beside it
+        assert interpreter is not None
+        backends = make_backends(found, interpreter, tmp_path)
+        (tmp_path / "bin").mkdir()
+        (tmp_path / "bin" / "tritonserver").write_text(f'#!/bin/sh\nexec {found.binary} "$@"\n')
+        (tmp_path / "bin" / "tritonserver").chmod(0o755)
+        libraries = make_environment(found, interpreter, tmp_path)["LD_LIBRARY_PATH"]
+        monkeypatch.setenv("LD_LIBRARY_PATH", libraries)
+        monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{interpreter.executable.parent}:{os.environ['PATH']}")
+        assert backends == tmp_path / "backends"
+    (tmp_path / "models").mkdir()
+    write_echo(tmp_path / "models")
+    with RealTriton(tmp_path / "models") as server:
+        assert server.description.startswith("Triton at ") and server.stand_ins == ()
+        assert server.infer("echo", {"X": "x"})["Y"].tolist() == [[b"x"]]
 
 
 OLD_PYTHON = """

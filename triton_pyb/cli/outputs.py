@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console, Group, RenderableType
-from rich.json import JSON
+from rich.highlighter import JSONHighlighter
 from rich.panel import Panel
 from rich.text import Text
 
@@ -68,12 +68,23 @@ def _text(item: Any) -> RenderableType:
         text = raw.decode()
     except UnicodeDecodeError:
         return Text(f"<{len(raw):,} bytes, not text: {raw[:8].hex(' ')} ...>")
-    if text[:1] in "{[" and text:
+    if text.startswith(("{", "[")):
         try:
-            return JSON(text, ensure_ascii=False)
+            return JSONHighlighter()(Text(_indented(json.loads(text))))
         except ValueError:
             pass
     return Text(text)
+
+
+def _indented(value: Any, margin: str = "") -> str:
+    """JSON with an entry per line, but lists of numbers and texts on one line: they are rows, not structure."""
+    inner = margin + "  "
+    if isinstance(value, dict) and value:
+        entries = [f"{json.dumps(key, ensure_ascii=False)}: {_indented(entry, inner)}" for key, entry in value.items()]
+        return "{\n" + ",\n".join(inner + entry for entry in entries) + f"\n{margin}}}"
+    if isinstance(value, list) and any(isinstance(entry, (dict, list)) for entry in value):
+        return "[\n" + ",\n".join(inner + _indented(entry, inner) for entry in value) + f"\n{margin}]"
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _preview(array: NDArray[Any]) -> str:

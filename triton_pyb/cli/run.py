@@ -30,7 +30,7 @@ _NEWEST = "26.07"
 @click.option(
     "--on", "place", default="emulator", show_default=True, metavar="emulator|triton|URL", help="Who runs it."
 )
-@click.option("--python", metavar="PATH", help="With --on triton: Python, or virtual environment, for the models.")
+@click.option("--python", metavar="PATH", help="Python that runs the models.")
 @click.option("--json", "for_programs", is_flag=True, help="One JSON object instead of panels.")
 def command(
     target: str,
@@ -122,7 +122,7 @@ def _running(repository: Path, place: str, python: str | None) -> Iterator[Any]:
     if place == "emulator":
         from triton_pyb.emulator import EmulatedTriton
 
-        with EmulatedTriton(repository) as emulated:
+        with EmulatedTriton(repository, python=python) as emulated:
             yield emulated
     elif place == "triton":
         from triton_pyb.server import RealTriton

@@ -206,7 +206,7 @@ class TritonClient:
         except InferenceFailed as error:
             raise ServerFailed(
                 "TPB612",
-                f"model '{model}' did not load: {error.message.strip()}",
+                error.message.strip(),
                 self.url,
                 "correct what the message or the server's log tells of",
             ) from error

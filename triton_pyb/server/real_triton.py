@@ -210,12 +210,14 @@ class RealTriton:
         before = len(self.log)
         try:
             self._ask(lambda client: client.load_model(model))
-        except ServerFailed as error:
+        except ServerError as error:
+            if error.code not in ("TPB612", "TPB616"):
+                raise
             time.sleep(0.1)  # the log is written a moment after the answer
             written = self.log[before:]
             cause = server_log.causes(written).get(model)
-            what = f"model '{model}' did not load: {cause}" if cause else error.what
-            quoted = error.log or server_log.failures(written, model)
+            what = f"model '{model}' did not load: {cause or error.what}"
+            quoted = server_log.failures(written, model)
             raise ServerFailed("TPB612", what, error.where, error.fix, quoted) from error
 
     def unload_model(self, model: str) -> None:
