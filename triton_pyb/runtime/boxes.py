@@ -59,7 +59,7 @@ def iou(one: Array, other: Array) -> Array:
     """
     one, other = _as_boxes(one), _as_boxes(other)
     both = _shared_areas(one[:, np.newaxis], other)
-    either = _areas(one)[:, np.newaxis] + _areas(other) - both
+    either: Array = _areas(one)[:, np.newaxis] + _areas(other) - both
     overlap: Array = np.divide(both, either, out=np.zeros_like(both), where=either > 0)
     return overlap
 

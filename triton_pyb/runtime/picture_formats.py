@@ -11,7 +11,8 @@ import struct
 from typing import Callable, List, NamedTuple, Optional, Tuple
 
 SEND_THE_FILE = "send the bytes of a JPEG or PNG file, unchanged, as one element"
-_BASE64 = re.compile(rb"[A-Za-z0-9+/_-]+={0,2}")
+_TEXT_BYTES = 65_536  # so many tell whether it is text
+_BASE64 = re.compile(rb"[A-Za-z0-9+/_-]*={0,2}")
 _DATA_URL = re.compile(rb"data:[\w.+-]*(?:/[\w.+-]+)?(?:;[\w=.+-]+)*,", re.IGNORECASE)
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _FILE_NAME = re.compile(r"[^\n<>|\"]{1,1000}\.(?:jpe?g|png|webp|gif|bmp|tiff?|heic|avif|jp2|npy)", re.IGNORECASE)
@@ -109,7 +110,7 @@ def from_base64(data: bytes) -> Optional[bytes]:
             return None
         text = text[url.end() :]
     text = text.translate(None, b" \t\r\n").replace(b"%2B", b"+").replace(b"%2F", b"/").replace(b"%3D", b"=")
-    if not _BASE64.fullmatch(text):
+    if not _BASE64.fullmatch(text) or not (text or url):
         return None
     text = text.rstrip(b"=").translate(bytes.maketrans(b"-_", b"+/"))
     try:
@@ -151,11 +152,11 @@ def _text(data: bytes) -> Optional[Look]:
     if data[:2] in (b"\xff\xfe", b"\xfe\xff") and len(data) % 2 == 0:
         return Look("UTF-16 text", SEND_THE_FILE)
     try:
-        text = data[:65536].decode("utf-8").strip()
+        text = data[:_TEXT_BYTES].decode("utf-8").strip()
     except UnicodeDecodeError as error:
-        if error.start < min(len(data), 65536) - 4:
+        if error.start < _TEXT_BYTES - 4:
             return None
-        text = data[: error.start].decode("utf-8").strip()
+        text = data[: error.start].decode("utf-8").strip()  # a character was cut in two
     if not text:
         return Look("white space only", SEND_THE_FILE)
     if not text[:200].isprintable() and not re.fullmatch(r"[^\x00-\x08\x0e-\x1f\x7f-\x9f]+", text[:200]):

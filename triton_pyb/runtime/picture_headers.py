@@ -14,7 +14,8 @@ from typing import Callable, Dict, List, NamedTuple, Optional, Set, Tuple
 _JPEG_MARKER = re.compile(rb"\xff[^\x00\xd0-\xd7\xff]")
 _PNM_TOKEN = re.compile(rb"(?:\s|#[^\n]*\n)*(\d+)")
 _PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
-_TIFF_TYPES = {1: "B", 3: "H", 4: "I"}
+_TIFF_TYPES = {1: "B", 3: "H", 4: "I"}  # of the whole numbers
+_TIFF_BYTES = (0, 1, 1, 2, 4, 8, 1, 1, 2, 4, 8, 4, 8)  # by type, of one value
 _ORIENTATION = 274
 
 
@@ -197,11 +198,12 @@ def _tiff_tags(data: bytes, order: str, position: int) -> Tuple[Dict[int, Tuple[
     tags: Dict[int, Tuple[int, ...]] = {}
     for entry in range(position + 2, position + 2 + 12 * count, 12):
         tag, kind, length = struct.unpack_from(order + "HHI", data, entry)
-        if kind in _TIFF_TYPES and 0 < length <= len(data):
-            form = f"{order}{length}{_TIFF_TYPES[kind]}"
-            inline = struct.calcsize(form) <= 4
-            start = entry + 8 if inline else struct.unpack_from(order + "I", data, entry + 8)[0]
-            tags[tag] = struct.unpack_from(form, data, start)
+        size_bytes = length * _TIFF_BYTES[kind] if kind < len(_TIFF_BYTES) else 0
+        start = entry + 8 if size_bytes <= 4 else struct.unpack_from(order + "I", data, entry + 8)[0]
+        if start + size_bytes > len(data):
+            raise struct.error(f"tag {tag} lies behind the end")
+        if kind in _TIFF_TYPES and length:
+            tags[tag] = struct.unpack_from(f"{order}{length}{_TIFF_TYPES[kind]}", data, start)
     (following,) = struct.unpack_from(order + "I", data, position + 2 + 12 * count)
     return tags, following
 

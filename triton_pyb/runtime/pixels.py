@@ -32,7 +32,7 @@ def center_crop(image: Array, size: Union[int, Tuple[int, int]]) -> Array:
     Examples
     --------
     >>> center_crop(np.arange(15).reshape(3, 5), (1, 2))
-    array([[6, 7]])
+    array([[7, 8]])
     """
     height, width = (size, size) if isinstance(size, int) else size
     missing_rows, missing_columns = max(height - image.shape[0], 0), max(width - image.shape[1], 0)

@@ -244,7 +244,8 @@ def _like_pillow(image: Array, height: int, width: int, how: str, columns_first:
 def _nearest(old: int, new: int) -> Array:
     steps = np.full(new, old / new)
     steps[0] /= 2
-    return np.minimum(np.cumsum(steps).astype(np.intp), old - 1)
+    places: Array = np.minimum(np.cumsum(steps).astype(np.intp), old - 1)
+    return places
 
 
 def _weights(old: int, new: int, how: str) -> Tuple[Array, Array]:
