@@ -80,12 +80,15 @@ def initial_config(name: str, config: Message) -> dict[str, Any]:
         "name": name,
         "max_batch_size": config["max_batch_size"],
         "input": [
-            {"name": t["name"], "data_type": t["data_type"], "dims": list(t["dims"]), "optional": t["optional"]}
+            {
+                "name": t["name"],
+                "data_type": t["data_type"],
+                "dims": list(t["dims"]),
+                "optional": t["optional"],
+            }
             for t in config["input"]
         ],
-        "output": [
-            {"name": t["name"], "data_type": t["data_type"], "dims": list(t["dims"])} for t in config["output"]
-        ],
+        "output": [{"name": t["name"], "data_type": t["data_type"], "dims": list(t["dims"])} for t in config["output"]],
     }
     for block in ("dynamic_batching", "sequence_batching", "ensemble_scheduling"):
         if block in config:
@@ -169,7 +172,7 @@ class _Run:
         if isinstance(target, ast.Name):
             self.names[target.id] = value
         elif isinstance(target, ast.Tuple) and isinstance(value, (list, tuple)) and len(value) == len(target.elts):
-            for part, item in zip(target.elts, value):
+            for part, item in zip(target.elts, value, strict=False):
                 self.assign(part, item)
         elif isinstance(target, ast.Subscript):
             holder, key = self.value(target.value), self.value(target.slice)
@@ -196,7 +199,7 @@ class _Run:
             keys = [self.value(key) for key in node.keys if key is not None]
             if any(not isinstance(key, (str, int)) for key in keys):
                 return _UNKNOWN
-            return dict(zip(keys, (self.value(item) for item in node.values)))
+            return dict(zip(keys, (self.value(item) for item in node.values), strict=False))
         if isinstance(node, ast.UnaryOp):
             inner = self.value(node.operand)
             if isinstance(node.op, ast.USub) and isinstance(inner, (int, float)):
@@ -404,6 +407,6 @@ def raised_text(node: ast.Raise) -> str:
     if isinstance(exception, ast.Call):
         name = ast.unparse(exception.func).rsplit(".", 1)[-1]
         if len(exception.args) == 1 and isinstance(exception.args[0], ast.Constant):
-            return f"{name}: {exception.args[0].value}"
+            return f"{name}: {exception.args[0].value!s}"
         return name
     return ast.unparse(exception).rsplit(".", 1)[-1] if exception is not None else "an exception"

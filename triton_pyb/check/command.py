@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Mapping, Sequence
 
 from triton_pyb.check.finding import Finding, Place
 from triton_pyb.check.fixing import fix

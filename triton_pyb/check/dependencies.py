@@ -38,7 +38,10 @@ def _step_faults(repository: Repository, name: str, step: Step, above: list[str]
     where = step.entry.value.entry("model_name") or step.entry
     circle = _circle(repository, step.name, name, set())
     if circle:
-        values = {"path": " -> ".join([name, *circle]), "said_path": f"{name} -> ... -> {[name, *circle][-2]} -> {name}"}
+        values = {
+            "path": " -> ".join([name, *circle]),
+            "said_path": f"{name} -> ... -> {[name, *circle][-2]} -> {name}",
+        }
         return [Fault("circular", where, values)]
     if step.name not in models:
         hint = did_you_mean(step.name, [other for other in models if other != name])

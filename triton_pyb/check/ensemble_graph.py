@@ -88,7 +88,13 @@ class EnsembleGraph:
         self.outputs: dict[str, Message] = {t["name"]: t for t in config["output"]}
         scheduling = config["ensemble_scheduling"]
         self.steps = [
-            Step(index, entry, entry.value["model_name"], entry.value.map("input_map"), entry.value.map("output_map"))
+            Step(
+                index,
+                entry,
+                entry.value["model_name"],
+                entry.value.map("input_map"),
+                entry.value.map("output_map"),
+            )
             for index, entry in enumerate(scheduling.entries.get("step", ()) if scheduling is not None else ())
         ]
 
@@ -181,9 +187,7 @@ class EnsembleGraph:
         writers = self.writers()
         path, current, seen = "", name, set[str]()
         while True:
-            sources = [
-                entry.value for step, _, _ in writers.get(current, ()) for entry in step.inputs.values()
-            ]
+            sources = [entry.value for step, _, _ in writers.get(current, ()) for entry in step.inputs.values()]
             following = next((s for s in sources if s not in ready and s not in seen), None)
             if following is None:
                 break
@@ -232,7 +236,11 @@ class EnsembleGraph:
                 continue
             decoupled[step.index] = found.decoupled
             if 0 < found.max_batch_size < self.model.max_batch_size:
-                values = {"most": self.model.max_batch_size, "step": step.name, "step_most": found.max_batch_size}
+                values = {
+                    "most": self.model.max_batch_size,
+                    "step": step.name,
+                    "step_most": found.max_batch_size,
+                }
                 related = _config_place(repository, step.name, "max_batch_size")
                 where = config.entry("max_batch_size")
                 faults.append(Fault("batch-limit", where, values, related=related))
@@ -242,9 +250,7 @@ class EnsembleGraph:
                 faults += self._step_outputs(step, found, found.outputs, nodes)
         return faults + self._decoupled(decoupled)
 
-    def _step_inputs(
-        self, step: Step, found: StepModel, inputs: list[Declared], nodes: dict[str, Node]
-    ) -> list[Fault]:
+    def _step_inputs(self, step: Step, found: StepModel, inputs: list[Declared], nodes: dict[str, Node]) -> list[Fault]:
         faults = []
         names = [declared.name for declared in inputs]
         for key, entry in step.inputs.items():
@@ -293,10 +299,18 @@ class EnsembleGraph:
         if first is node:
             return []
         sink = f"{step.label}.{node.declared.name}"
-        values = {"tensor": mapped.value, "first": first.model, "second": node.model, "key": node.declared.name}
+        values = {
+            "tensor": mapped.value,
+            "first": first.model,
+            "second": node.model,
+            "key": node.declared.name,
+        }
         related = _both_ends(first, node)
         if first.declared.type != node.declared.type:
-            values |= {"first_type": _type_name(first.declared.type), "second_type": _type_name(node.declared.type)}
+            values |= {
+                "first_type": _type_name(first.declared.type),
+                "second_type": _type_name(node.declared.type),
+            }
             return [Fault("type", mapped, values, mapped.value, sink, related)]
         if not fits(first.declared.dims, node.declared.dims) and not fits(first.full_dims, node.full_dims):
             values |= {"first_dims": dims_text(first.full_dims), "second_dims": dims_text(node.full_dims)}
@@ -309,7 +323,7 @@ class EnsembleGraph:
         if first.batching != node.batching and not fits(first.full_dims, node.full_dims):
             values |= {"first_dims": dims_text(first.full_dims), "second_dims": dims_text(node.full_dims)}
             return [Fault("one-row-only", mapped, values, mapped.value, sink, related)]
-        pairs = list(zip(first.declared.dims, node.declared.dims))
+        pairs = list(zip(first.declared.dims, node.declared.dims, strict=False))
         if node.declared.name in self._keys_reading(mapped) and any(a == -1 and b > 0 for a, b in pairs):
             values |= {"first_dims": dims_text(first.full_dims), "second_dims": dims_text(node.full_dims)}
             return [Fault("varying-into-fixed", mapped, values, mapped.value, sink, related)]
@@ -346,7 +360,13 @@ class EnsembleGraph:
         for name in self.outputs:  # the ensemble itself is the last step: its outputs must agree too
             labels.setdefault(name, 0)
         if len({labels[name] for name in self.outputs}) > 1 and not faults:
-            faults.append(Fault("decoupled", self.model.config.entry("output"), {"step": self.model.name, "who": self.model.name}))
+            faults.append(
+                Fault(
+                    "decoupled",
+                    self.model.config.entry("output"),
+                    {"step": self.model.name, "who": self.model.name},
+                )
+            )
         return faults
 
     # -- the drawing --------------------------------------------------------------------------------------
@@ -383,7 +403,7 @@ def printable_lines(lines: list[str]) -> str:
 
 def fits(one: list[int], other: list[int]) -> bool:
     """CompareDimsWithWildcard: same rank, each pair equal or one of them -1."""
-    return len(one) == len(other) and all(a == b or -1 in (a, b) for a, b in zip(one, other))
+    return len(one) == len(other) and all(a == b or -1 in (a, b) for a, b in zip(one, other, strict=False))
 
 
 def _type_name(data_type: Any) -> str:
@@ -453,16 +473,18 @@ def step_model(repository: Repository, name: str) -> StepModel | None:
 
 
 def _declared(model: Model, tensors: list[Message]) -> list[Declared]:
-    return [
-        Declared(t["name"], t["data_type"], list(t["dims"]), bool(t["optional"]), model.place(t)) for t in tensors
-    ]
+    return [Declared(t["name"], t["data_type"], list(t["dims"]), bool(t["optional"]), model.place(t)) for t in tensors]
 
 
 def _completed(declared: list[Declared], completed: list[dict[str, Any]]) -> list[Declared]:
     places = {tensor.name: tensor.place for tensor in declared}
     return [
         Declared(
-            t["name"], str(t["data_type"]).upper(), list(t["dims"]), bool(t.get("optional")), places.get(t["name"])
+            t["name"],
+            str(t["data_type"]).upper(),
+            list(t["dims"]),
+            bool(t.get("optional")),
+            places.get(t["name"]),
         )
         for t in completed
     ]

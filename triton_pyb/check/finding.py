@@ -69,7 +69,12 @@ class Finding:
             "text": printable(self.place.text),
             "triton": self.said,
             "related": [
-                {"message": message, "file": printable(place.file), "line": place.line, "column": place.column}
+                {
+                    "message": message,
+                    "file": printable(place.file),
+                    "line": place.line,
+                    "column": place.column,
+                }
                 for message, place in self.related
             ],
             "drawing": self.drawing,

@@ -1,7 +1,8 @@
 """``--fix``: the repairs that can be made without asking.
 
 Removed: a byte order mark, a comma behind the last element of a list, a batch axis that stands in the dims of every
-tensor.  Replaced: ``FP32`` by ``TYPE_FP32`` and the like, ``=`` by ``:``.  Added: ``model_version: -1``, an empty version
+tensor.  Replaced: ``FP32`` by ``TYPE_FP32`` and the like, ``=`` by ``:``.  Added: ``model_version: -1``, an
+empty version
 folder for an ensemble.  Moved: model.py from beside config.pbtxt into ``1/``.
 """
 
@@ -9,7 +10,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from typing import Callable, Iterator
+from collections.abc import Callable, Iterator
 
 from triton_pyb.check.ensemble_graph import EnsembleGraph
 from triton_pyb.check.finding import printable
@@ -49,7 +50,10 @@ def _edits(model: Model) -> Iterator[tuple[str, Edit]]:
         if problem.kind == "bom":
             yield "TPB1020", (0, 1, "", "removed the byte order mark")
         elif problem.kind == "trailing-comma":
-            yield "TPB1007", (problem.start, problem.end, "", "removed a comma behind the last element of a list")
+            yield (
+                "TPB1007",
+                (problem.start, problem.end, "", "removed a comma behind the last element of a list"),
+            )
         elif problem.kind == "equals-sign":
             yield "TPB1009", (problem.start, problem.end, ":", "wrote ':' for '='")
         elif problem.kind == "unknown-enum" and problem.expected[0] == "data_type":
@@ -60,7 +64,7 @@ def _edits(model: Model) -> Iterator[tuple[str, Edit]]:
             bare = problem.got.strip("\"'")
             name = enum_repair(bare, problem.expected[2:])
             if name:
-                yield "TPB1013", (problem.start, problem.end, name, f"wrote {name} for {problem.got}\"")
+                yield "TPB1013", (problem.start, problem.end, name, f'wrote {name} for {problem.got}"')
     if not model.understood:
         return
     for _, tensor in BatchAxisInDims.suspects(model):

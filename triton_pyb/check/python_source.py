@@ -9,9 +9,10 @@ import os
 import stat
 import sys
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import resources
-from typing import TYPE_CHECKING, Any, Iterator
+from typing import TYPE_CHECKING, Any
 
 from triton_pyb.check.autocomplete import Completion, initial_config, interpret
 from triton_pyb.check.finding import Place
@@ -158,7 +159,12 @@ class PythonSource:
                 names.add(node.id)
             elif isinstance(node, ast.ExceptHandler) and node.name:
                 names.add(node.name)
-            elif isinstance(node, ast.Call) and ast.unparse(node.func) in ("globals", "exec", "setattr", "vars"):
+            elif isinstance(node, ast.Call) and ast.unparse(node.func) in (
+                "globals",
+                "exec",
+                "setattr",
+                "vars",
+            ):
                 return None
         return names
 
@@ -241,7 +247,17 @@ class PythonSource:
     def forget(self) -> None:
         """Drop what takes memory; what was concluded stays."""
         _ = self.completion
-        for name in ("_parsed", "walked", "calls", "data", "sibling_data", "siblings", "_lines", "imports", "model_class"):
+        for name in (
+            "_parsed",
+            "walked",
+            "calls",
+            "data",
+            "sibling_data",
+            "siblings",
+            "_lines",
+            "imports",
+            "model_class",
+        ):
             self.__dict__.pop(name, None)
 
     @functools.cached_property
@@ -351,7 +367,9 @@ def certain_end(body: list[ast.stmt]) -> ast.AST | None:
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and exit_call(node.value):
             return node.value
         if isinstance(node, ast.With):
-            if "suppress" in ast.unparse(node.items[0].context_expr) or "raises" in ast.unparse(node.items[0].context_expr):
+            if "suppress" in ast.unparse(node.items[0].context_expr) or "raises" in ast.unparse(
+                node.items[0].context_expr
+            ):
                 return None
             if (found := certain_end(node.body)) is not None:
                 return found

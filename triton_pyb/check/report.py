@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 import json
 import os
-from typing import Any, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 from triton_pyb.check.finding import Finding, Place, printable
 from triton_pyb.check.rule import Rule

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING, Any, ClassVar, Iterator
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from triton_pyb.check.finding import Finding, Place, Severity, printable
 
 if TYPE_CHECKING:
     from triton_pyb.check.model import Model
     from triton_pyb.check.repository import Repository
-    from triton_pyb.config.pbtxt import Entry, Message
-
-Where = "Entry | Message | Place | int | None"
 
 
 class Rule:
@@ -61,15 +59,18 @@ class Rule:
         where: Any = None,
         /,
         *,
-        related: tuple[tuple[str, Place], ...] = (),
-        drawing: str = "",
-        severity: Severity | None = None,
-        fix: str | None = None,
-        said: str | None = None,
-        stage: str | None = None,
+        related: Any = (),
+        drawing: Any = "",
+        severity: Any = None,
+        fix: Any = None,
+        said: Any = None,
+        stage: Any = None,
         **values: Any,
     ) -> Finding:
-        """One finding; `where` is an entry of the configuration, an offset into it, or a place."""
+        """One finding; `where` is an entry of the configuration, an offset into it, or a place.
+
+        The keyword arguments replace what the class says; all others fill its templates.
+        """
         values.setdefault("model", model.name)
         place = where if isinstance(where, Place) else model.place(where)
         return Finding(

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-from typing import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from triton_pyb.check.dependencies import resolve_ensembles
 from triton_pyb.check.finding import Finding
 from triton_pyb.check.model import Model
 from triton_pyb.check.repository import Repository, open_repository
 from triton_pyb.check.rules import MODEL_RULES, REPOSITORY_RULES, RULES
-from triton_pyb.check.target import Target, TargetError, known_release
+from triton_pyb.check.target import MEASURED_RELEASE, Target, TargetError, known_release
 from triton_pyb.runtime.errors import did_you_mean
 
 _LOADING = ("poll", "versions", "load", "hang", "crash")
@@ -49,7 +50,8 @@ def check(
     gpus : int, optional
         How many GPUs the target has; by default at least one.
     backends : iterable of str, optional
-        Backends that the target has beside those of NVIDIA's container; a leading ``"="`` as first item means exactly these.
+        Backends that the target has beside those of NVIDIA's container; a leading ``"="`` as first item means
+        exactly these.
     config_name : str
         ``--model-config-name``.
     rate_limit, resources
@@ -97,14 +99,14 @@ def make_target(
         config_name=config_name,
         rate_limit=rate_limit,
         resources=dict(resources or {}),
-        **({"release": known_release(release)} if release is not None else {}),
+        release=known_release(release) if release is not None else MEASURED_RELEASE,
     )
     if backends is None:
         return target
     named = list(backends)
     exactly = named[:1] == ["="]
     known = frozenset(named[1:]) if exactly else frozenset(named) | target.installed_backends
-    return Target(**{**target.__dict__, "backends": known})
+    return replace(target, backends=known)
 
 
 def known_codes(codes: Iterable[str]) -> None:

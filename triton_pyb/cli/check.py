@@ -16,7 +16,11 @@ def _reasons(values: tuple[str, ...]) -> dict[str, str]:
 @click.argument("repositories", nargs=-1, metavar="REPOSITORY...", type=click.Path())
 @click.option("--release", metavar="YY.MM", help="Container release of the target, e.g. 21.10 (default: 24.10).")
 @click.option(
-    "--format", "style", type=click.Choice(["text", "json", "github", "sarif"]), default="text", show_default=True
+    "--format",
+    "style",
+    type=click.Choice(["text", "json", "github", "sarif"]),
+    default="text",
+    show_default=True,
 )
 @click.option("--select", metavar="CODE", multiple=True, help="Only these codes, or codes that begin so.")
 @click.option("--ignore", metavar="CODE[:MODEL][=REASON]", multiple=True, help="Leave a code out, with the reason.")

@@ -12,12 +12,23 @@ from __future__ import annotations
 
 import bisect
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Iterator
+from typing import Any
 
 from triton_pyb.config.schema import FieldType, MessageType, model_config_pb2, model_config_type
-from triton_pyb.config.tokens import END, FLOAT, IDENTIFIER, INTEGER, STRING, SYMBOL, Token, Tokenizer, string_value
+from triton_pyb.config.tokens import (
+    END,
+    FLOAT,
+    IDENTIFIER,
+    INTEGER,
+    STRING,
+    SYMBOL,
+    Token,
+    Tokenizer,
+    string_value,
+)
 from triton_pyb.runtime.errors import TritonPybError
 
 #: A configuration has a few kilobytes; of a larger file only this much is read.
@@ -309,9 +320,7 @@ class _Parser:
                         f'oneof "{declared.oneof}".'
                     )
                     first = entries[0].name_start
-                    self._record(
-                        Problem("oneof", token.start, token.end, said, declared.name, (other, str(first)))
-                    )
+                    self._record(Problem("oneof", token.start, token.end, said, declared.name, (other, str(first))))
 
     def _missing_colon(self) -> None:
         token = self._token
@@ -349,9 +358,7 @@ class _Parser:
                 self._add("missing-comma", token, said, ",")
             elif token.kind == END or token.text in ("}", ">") or token.kind == IDENTIFIER:
                 # the list was not closed: go on behind it, as its author meant
-                self._record(
-                    Problem("unclosed-list", token.start, token.end, said, self._shown(token), (str(opened),))
-                )
+                self._record(Problem("unclosed-list", token.start, token.end, said, self._shown(token), (str(opened),)))
                 return
             else:
                 self._unexpected(",", said)
@@ -406,9 +413,7 @@ class _Parser:
                 # `input [ { name: "X" ]`: the brace was forgotten
                 said = "Expected identifier, got: ]"
                 self._record(
-                    Problem(
-                        "unclosed-bracket", self._token.start, self._token.end, said, "]", (str(token.start),)
-                    )
+                    Problem("unclosed-bracket", self._token.start, self._token.end, said, "]", (str(token.start),))
                 )
                 inner.end = self._last_end = self._token.start
                 return inner
@@ -439,7 +444,8 @@ class _Parser:
 
     def _string(self, declared: FieldType) -> str | None:
         if self._token.kind != STRING:
-            return self._wrong_type(declared)
+            self._wrong_type(declared)
+            return None
         value = string_value(self._take().text)
         while self._token.kind == STRING:
             value += string_value(self._take().text)
@@ -458,7 +464,11 @@ class _Parser:
             if token.kind == INTEGER and not self._just_reported(token):
                 self._take()
                 return None
-            return self._wrong_type(declared) if not self._just_reported(token) else self._skip_value()
+            if self._just_reported(token):
+                self._skip_value()
+            else:
+                self._wrong_type(declared)
+            return None
         self._take()
         return -value if negative else value
 
@@ -497,7 +507,8 @@ class _Parser:
             self._take()
             return bool(value)
         if token.kind != IDENTIFIER:
-            return self._wrong_type(declared)
+            self._wrong_type(declared)
+            return None
         self._take()
         if token.text in _TRUE or token.text in _FALSE:
             return token.text in _TRUE
@@ -520,7 +531,8 @@ class _Parser:
         if token.kind == INTEGER or self._looking_at("-"):
             number = self._signed(FieldType(declared.name, "int", False, "", False, -(2**31), 2**31 - 1))
             return declared.enum_names.get(number, number) if number is not None else None
-        return self._wrong_type(declared)
+        self._wrong_type(declared)
+        return None
 
     def _wanted(self, declared: FieldType, token: Token) -> str:
         wanted = {
@@ -538,7 +550,7 @@ class _Parser:
             self._add("missing-value", token, said, declared.kind, declared.name)
             if token.kind == END:
                 raise _Stop
-            return None
+            return
         if token.kind == SYMBOL and token.text not in ("[", "-", "{") and not self._just_reported(token):
             self._unexpected(declared.kind, said)
         if not self._just_reported(token):
@@ -549,7 +561,6 @@ class _Parser:
         if declared.kind == "string" and glued.kind == STRING and glued.start == token.end:
             self._problems[:] = [problem for problem in self._problems if problem.start != glued.start]
             self._take()  # `backend: python"`: the closing quote is right, the opening one is missing
-        return None
 
     # -- going on after a fault ---------------------------------------------------------------------------
 
@@ -574,9 +585,9 @@ class _Parser:
                     depth += (token.text in ("{", "[", "<")) - (token.text in ("}", "]", ">"))
                 self._take()
                 if depth <= 0:
-                    return None
+                    return
         if token.kind == SYMBOL and token.text in ("}", "]", ">"):
-            return None
+            return
         if token.kind == END:
             raise _Stop
         if token.text == "-" and token.kind == SYMBOL:
@@ -586,7 +597,6 @@ class _Parser:
             self._take()
         if first.kind == SYMBOL and first.text not in ("-",):
             raise _Stop
-        return None
 
     def _just_reported_at_line_of(self, token: Token) -> bool:
         """True when the tokenizer has just complained about the number in front (``8backend``)."""

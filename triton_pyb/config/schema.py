@@ -95,7 +95,7 @@ def _message_type(descriptor: Any, known: dict[str, MessageType]) -> MessageType
         message.fields[item.name] = FieldType(
             name=item.name,
             kind=_KINDS.get(item.type, "int"),
-            repeated=getattr(item, "is_repeated", None) if hasattr(item, "is_repeated") else item.label == 3,
+            repeated=bool(item.is_repeated if hasattr(item, "is_repeated") else item.label == 3),
             oneof=item.containing_oneof.name if item.containing_oneof else "",
             has_presence=item.has_presence,
             low=low,

@@ -7,8 +7,8 @@ letter straight after a number is an error, no string over a line end); messages
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Callable
 
 #: kind, start offset, end offset, text exactly as written.
 IDENTIFIER, INTEGER, FLOAT, STRING, SYMBOL, END = "identifier", "integer", "float", "string", "symbol", "end"
@@ -72,9 +72,7 @@ class Tokenizer:
                 end = start + 1
                 while end < len(text) and text[end] < " " and text[end] not in " \t\r\n\v\f":
                     end += 1
-                self._report(
-                    "control-character", start, end, "Invalid control characters encountered in text.", ""
-                )
+                self._report("control-character", start, end, "Invalid control characters encountered in text.", "")
                 self._at = end
                 continue
             if character in "\"'":

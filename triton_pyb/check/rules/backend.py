@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Iterator
+from collections.abc import Iterator
+from typing import Any
 
 from triton_pyb.check.finding import Finding, printable
 from triton_pyb.check.model import Model
@@ -135,11 +136,7 @@ class UndeterminedBackend(ModelRule):
                 "move it out of the repository, or give it a config.pbtxt and a version folder",
             )
         first = model.subfolders[0] if model.subfolders else ""
-        holders = [
-            name
-            for name in model.subfolders
-            if os.path.isfile(os.path.join(model.path, name, "model.py"))
-        ]
+        holders = [name for name in model.subfolders if os.path.isfile(os.path.join(model.path, name, "model.py"))]
         if holders and first not in holders:
             return (
                 f"backend is not given, and the server looks only into '{first}', the first sub folder in string "
@@ -147,9 +144,15 @@ class UndeterminedBackend(ModelRule):
                 'write backend: "python"',
             )
         if "model.py" in model.files:
-            return "backend is not given, and model.py is not in a version folder", 'write backend: "python", and move model.py into 1/'
+            return (
+                "backend is not given, and model.py is not in a version folder",
+                'write backend: "python", and move model.py into 1/',
+            )
         inside = f"; '{first}' holds no file that tells it" if first else ""
-        return f"backend is not given{inside}", 'write backend: "python", and put model.py into the version folder'
+        return (
+            f"backend is not given{inside}",
+            'write backend: "python", and put model.py into the version folder',
+        )
 
 
 def _is_model(path: str) -> bool:
@@ -167,7 +170,7 @@ class UnexpectedPlatform(ModelRule):
     code = "TPB1104"
     needs = _CONFIG
     stage = "poll"
-    message = "platform \"{platform}\" is not known{hint}"
+    message = 'platform "{platform}" is not known{hint}'
     fix = "{repair}"
     said = "unexpected platform type '{platform}' for {model}"
 
@@ -198,7 +201,7 @@ class PlatformBackendPair(ModelRule):
     code = "TPB1105"
     needs = _CONFIG
     stage = "poll"
-    message = "platform \"{platform}\" does not belong to backend \"{backend}\""
+    message = 'platform "{platform}" does not belong to backend "{backend}"'
     fix = "{repair}"
     said = "unexpected 'platform' and 'backend' pair, got:{platform}, {backend}"
 
@@ -318,7 +321,9 @@ class UnknownRepositoryAgent(ModelRule):
     stage = "poll"
     message = "repository agent '{name}' is not installed{hint}"
     fix = "remove it, or install libtritonrepoagent_{name}.so"
-    said = "unable to find 'libtritonrepoagent_{name}.so' for repo agent '{name}', searched: /opt/tritonserver/repoagents"
+    said = (
+        "unable to find 'libtritonrepoagent_{name}.so' for repo agent '{name}', searched: /opt/tritonserver/repoagents"
+    )
 
     def check(self, model: Model) -> Iterator[Finding]:
         agents = model.config["model_repository_agents"]
@@ -358,7 +363,7 @@ class BatchStrategy(ModelRule):
             not path.startswith("/opt/") or path.startswith(os.path.abspath(model.path))
         ):
             what = f"Not found: Batching library path not found: {path}"
-            yield self.found(model, entry, why=f"is \"{path}\", which does not exist", what=what)
+            yield self.found(model, entry, why=f'is "{path}", which does not exist', what=what)
 
 
 def parameter(model: Model, key: str) -> Any:
@@ -377,7 +382,7 @@ class RuntimeMissing(ModelRule):
     code = "TPB1132"
     needs = frozenset({"config", "single"})
     stage = "load"
-    message = "runtime \"{runtime}\" is no library that the server finds"
+    message = 'runtime "{runtime}" is no library that the server finds'
     fix = "remove runtime"
     said = "Invalid argument: {what}"
 

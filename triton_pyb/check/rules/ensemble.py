@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Iterator
+from collections.abc import Iterator
 
 from triton_pyb.check.ensemble_graph import EnsembleGraph, Fault
 from triton_pyb.check.finding import Finding

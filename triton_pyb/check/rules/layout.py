@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from typing import Iterator
+from collections.abc import Iterator
 
 from triton_pyb.check.finding import Finding, Place, printable
 from triton_pyb.check.model import RESERVED_FOLDERS, Model
@@ -63,7 +63,9 @@ def _why_no_version(model: Model) -> tuple[str, str]:
         return f": '{like[0]}' is no number", f"rename it to {digits}"
     if others:
         return f": '{others[0]}' is no number", "create a folder named 1"
-    return "", "create a folder named 1" + (" (with a placeholder file, so that git keeps it)" if model.is_ensemble else "")
+    return "", "create a folder named 1" + (
+        " (with a placeholder file, so that git keeps it)" if model.is_ensemble else ""
+    )
 
 
 class PolicyPicksNothing(ModelRule):
@@ -304,7 +306,8 @@ class StrictWithoutConfig(ModelRule):
 class FolderBesideVersions(ModelRule):
     """A hidden folder lies beside the versions.
 
-    As soon as `backend` is left out, the server looks into the first sub folder in string order, and `.git` comes before
+    As soon as `backend` is left out, the server looks into the first sub folder in string order, and `.git`
+    comes before
     `1`.
 
     Source: core/src/model_config_utils.cc AutoCompleteBackendFields (24.10), measured.
@@ -341,13 +344,17 @@ class NoRepository(RepositoryRule):
             reason = "does not exist" if reason == "No such file or directory" else reason
             why = reason if reason.startswith(("is", "does")) else f"cannot be read: {reason}"
             yield Finding(
-                self.code, "error", "", self.message.format(why=why), self.fix, Place(folder), stage=self.stage
+                self.code,
+                "error",
+                "",
+                self.message.format(why=why),
+                self.fix,
+                Place(folder),
+                stage=self.stage,
             )
         if not repository.models and not repository.unreadable:
             where = Place(repository.folders[0]) if repository.folders else Place("")
-            yield Finding(
-                self.code, "warning", "", self.message.format(why="holds no model folder"), self.fix, where
-            )
+            yield Finding(self.code, "warning", "", self.message.format(why="holds no model folder"), self.fix, where)
 
 
 class ModelAsRepository(RepositoryRule):

@@ -6,7 +6,7 @@ import ast
 import os
 import sys
 import tarfile
-from typing import Iterator
+from collections.abc import Iterator
 
 from triton_pyb.check.autocomplete import raised_text
 from triton_pyb.check.finding import Finding, Place, printable
@@ -53,7 +53,8 @@ class ModelPyMissing(SourceRule):
     Up to 25.07 the server waits for ever for a stub process that has already ended: no port opens, and no error is
     logged.  Later releases report the model after 10 s.
 
-    Source: python_backend/src/stub_launcher.cc:461 (24.10; timeout since 25.08), measured (P_default_model_filename_missing).
+    Source: python_backend/src/stub_launcher.cc:461 (24.10; timeout since 25.08), measured
+    (P_default_model_filename_missing).
     """
 
     code = "TPB1701"
@@ -215,7 +216,12 @@ class MethodSignature(SourceRule):
             values = {"method": "auto_complete_config", "written": ast.unparse(function.args), "what": what}
             proper = "auto_complete_config(config) with @staticmethod"
             yield self.found(
-                model, source.place(function), given="the configuration alone", proper=proper, effect="", **values
+                model,
+                source.place(function),
+                given="the configuration alone",
+                proper=proper,
+                effect="",
+                **values,
             )
 
 
@@ -242,7 +248,7 @@ def unfit(function: Function, count: int) -> str:
         if arguments.defaults:
             takes = f"takes from {len(required)} to {len(names)} positional arguments"
         return f"{takes} but {count} {'was' if count == 1 else 'were'} given"
-    demanded = [a.arg for a, d in zip(arguments.kwonlyargs, arguments.kw_defaults) if d is None]
+    demanded = [a.arg for a, d in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=False) if d is None]
     if demanded:
         return f"missing {len(demanded)} required keyword-only argument{'s' * (len(demanded) > 1)}: '{demanded[0]}'"
     return ""
@@ -285,10 +291,10 @@ def _end_text(node: ast.AST) -> str:
         return raised_text(node)
     if isinstance(node, ast.Assert):
         message = node.msg.value if isinstance(node.msg, ast.Constant) else ""
-        return f"AssertionError: {message}".rstrip(": ")
+        return f"AssertionError: {message!s}".rstrip(": ")
     if isinstance(node, ast.Call):
         argument = node.args[0].value if node.args and isinstance(node.args[0], ast.Constant) else ""
-        return f"SystemExit: {argument}".rstrip(": ")
+        return f"SystemExit: {argument!s}".rstrip(": ")
     return ""
 
 
@@ -407,8 +413,10 @@ def _modules_in(folder: str) -> list[str]:
 class AttachedLater(SourceRule):
     """A pb_utils name is used while model.py is imported, before it exists.
 
-    Since 22.06 the C++ names (`Tensor`, `InferenceRequest`, `InferenceResponse`, `TritonError`, `Logger` ...) are attached
-    to pb_utils only after model.py was imported.  Module-level use, `from triton_python_backend_utils import Tensor` and
+    Since 22.06 the C++ names (`Tensor`, `InferenceRequest`, `InferenceResponse`, `TritonError`, `Logger` ...)
+    are attached
+    to pb_utils only after model.py was imported.  Module-level use, `from triton_python_backend_utils import
+    Tensor` and
     annotations that Python evaluates all fail the load, although they pass against every stand-in.
 
     Source: measured on 24.10 (mp_life_module_level_names); pb_stub.cc.
@@ -423,7 +431,9 @@ class AttachedLater(SourceRule):
         if source.tree is None or not model.target.at_least("22.06"):
             return
         lazy = any(
-            isinstance(node, ast.ImportFrom) and node.module == "__future__" and "annotations" in [a.name for a in node.names]
+            isinstance(node, ast.ImportFrom)
+            and node.module == "__future__"
+            and "annotations" in [a.name for a in node.names]
             for node in source.tree.body
         )
         for node, repair in _evaluated(source.tree.body, lazy):
@@ -463,11 +473,17 @@ def _evaluated(body: list[ast.stmt], lazy: bool) -> Iterator[tuple[ast.AST, str]
         yield node, move
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and not lazy:
             arguments = node.args
-            every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
+            every = [
+                *arguments.posonlyargs,
+                *arguments.args,
+                *arguments.kwonlyargs,
+                arguments.vararg,
+                arguments.kwarg,
+            ]
             annotations = [a.annotation for a in every if a is not None] + [node.returns]
             for annotation in annotations:
-                for inner in ast.walk(annotation) if annotation is not None else ():
-                    yield inner, future
+                for part in ast.walk(annotation) if annotation is not None else ():
+                    yield part, future
 
 
 class CompletionFault(SourceRule):
@@ -524,7 +540,8 @@ class CompletionReturnsNothing(SourceRule):
 class EnvironmentMissing(ModelRule):
     """EXECUTION_ENV_PATH names something that is not there.
 
-    The path is that inside the container; a bare name is relative to where the server was started.  Put the archive beside
+    The path is that inside the container; a bare name is relative to where the server was started.  Put the
+    archive beside
     config.pbtxt and write `$$TRITON_MODEL_DIRECTORY/env.tar.gz`.
 
     Source: python_backend/src/pb_env.cc:252 (24.10).
@@ -533,7 +550,7 @@ class EnvironmentMissing(ModelRule):
     code = "TPB1712"
     needs = _PYTHON
     stage = "load"
-    message = "EXECUTION_ENV_PATH is \"{path}\"{why}"
+    message = 'EXECUTION_ENV_PATH is "{path}"{why}'
     fix = 'put the archive beside config.pbtxt and write "$$TRITON_MODEL_DIRECTORY/{name}"'
     said = "Internal: Failed to get the canonical path for {shown}."
 
@@ -618,7 +635,7 @@ class ForceCpuValue(ModelRule):
     code = "TPB1714"
     needs = _PYTHON
     stage = "load"
-    message = "FORCE_CPU_ONLY_INPUT_TENSORS is \"{got}\""
+    message = 'FORCE_CPU_ONLY_INPUT_TENSORS is "{got}"'
     fix = 'write "yes" or "no"'
     said = "Unsupported: Incorrect value for FORCE_CPU_ONLY_INPUT_TENSORS: {got}'"
 
@@ -638,7 +655,10 @@ class WarmupRaises(SourceRule):
     code = "TPB1715"
     message = "execute() always ends here ({text}), and warmup sample '{sample}' runs it"
     fix = "let execute() answer, or remove model_warmup"
-    said = "Invalid argument: failed to run warmup sample '{sample}': Failed to process the request(s) for model '{model}_0', message: {text}"
+    said = (
+        "Invalid argument: failed to run warmup sample '{sample}': Failed to process the request(s) for model "
+        "'{model}_0', message: {text}"
+    )
 
     def source(self, model: Model, source: PythonSource) -> Iterator[Finding]:
         samples = [sample for sample in model.config["model_warmup"] if sample["batch_size"] != 0]

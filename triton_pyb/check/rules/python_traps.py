@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
-from typing import Iterator
+from collections.abc import Iterator
 
 from triton_pyb.check.finding import Finding, Place, printable
 from triton_pyb.check.model import Model
@@ -13,11 +13,32 @@ from triton_pyb.check.rules.python_model import SourceRule
 from triton_pyb.runtime.dtypes import canonical, config_name, wire_name
 from triton_pyb.runtime.errors import did_you_mean
 
-_REMOVED_ALIASES = {"float": "float", "int": "int", "bool": "bool", "object": "object", "complex": "complex", "str": "str"}
+_REMOVED_ALIASES = {
+    "float": "float",
+    "int": "int",
+    "bool": "bool",
+    "object": "object",
+    "complex": "complex",
+    "str": "str",
+}
 _READERS = frozenset(
     {"open", "io.open", "np.load", "numpy.load", "np.loadtxt", "np.fromfile", "numpy.fromfile", "cv2.imread"}
-    | {"Image.open", "PIL.Image.open", "torch.load", "torch.jit.load", "joblib.load", "pd.read_csv", "pandas.read_csv"}
-    | {"onnxruntime.InferenceSession", "ort.InferenceSession", "ImageFont.truetype", "cv2.dnn.readNet", "Path"}
+    | {
+        "Image.open",
+        "PIL.Image.open",
+        "torch.load",
+        "torch.jit.load",
+        "joblib.load",
+        "pd.read_csv",
+        "pandas.read_csv",
+    }
+    | {
+        "onnxruntime.InferenceSession",
+        "ort.InferenceSession",
+        "ImageFont.truetype",
+        "cv2.dnn.readNet",
+        "Path",
+    }
 )
 
 
@@ -69,7 +90,9 @@ class ExecuteReturnsNothing(TrapRule):
         function = source.method("execute")
         if function is None or _decoupled(model) or source.uses_attribute("get_response_sender"):
             return
-        if source.completion is not None and (not source.completion.certain or "model_transaction_policy" in source.completion.config):
+        if source.completion is not None and (
+            not source.completion.certain or "model_transaction_policy" in source.completion.config
+        ):
             return
         returns = list(own_nodes(function, ast.Return))
         if any(isinstance(node, (ast.Yield, ast.YieldFrom)) for node in ast.walk(function)):
@@ -166,7 +189,11 @@ class UndeclaredOutput(TrapRule):
         for name, node in names:
             if name not in known and not _goes_into_a_request(source, node):
                 yield self.found(
-                    model, source.place(node), name=printable(name), hint=did_you_mean(name, known), known=", ".join(known)
+                    model,
+                    source.place(node),
+                    name=printable(name),
+                    hint=did_you_mean(name, known),
+                    known=", ".join(known),
                 )
 
 
@@ -214,7 +241,12 @@ class OutputNeverMade(TrapRule):
         names = [name for name, _ in made]
         for tensor in model.tensors("output"):
             name = tensor["name"]
-            if name and name not in names and f'"{name}"'.encode() not in source.data and f"'{name}'".encode() not in source.data:
+            if (
+                name
+                and name not in names
+                and f'"{name}"'.encode() not in source.data
+                and f"'{name}'".encode() not in source.data
+            ):
                 loose = [n for n in names if n not in declared_names(model, source, "output")]
                 yield self.found(model, tensor.entry("name"), name=name, hint=did_you_mean(name, loose))
 
@@ -242,7 +274,11 @@ class UndeclaredInput(TrapRule):
                 wanted = literal(node.args[1])
                 if isinstance(wanted, str) and wanted not in known and wanted not in extra:
                     yield self.found(
-                        model, source.place(node), name=wanted, hint=did_you_mean(wanted, known), known=", ".join(known)
+                        model,
+                        source.place(node),
+                        name=wanted,
+                        hint=did_you_mean(wanted, known),
+                        known=", ".join(known),
                     )
 
 
@@ -333,7 +369,7 @@ class RelativePath(TrapRule):
     """
 
     code = "TPB1739"
-    message = "{call}(\"{path}\") is relative to where the server was started, not to this file"
+    message = '{call}("{path}") is relative to where the server was started, not to this file'
     fix = 'build it from os.path.dirname(__file__), or args["model_repository"] and args["model_version"]'
 
     def source(self, model: Model, source: PythonSource) -> Iterator[Finding]:
@@ -350,7 +386,8 @@ def _is_relative_file(path: str) -> bool:
 def _joined(source: PythonSource, node: ast.Call) -> bool:
     """True for ``base / Path("x.txt")``: then it is not relative."""
     return dotted(node.func) == "Path" and any(
-        isinstance(other, ast.BinOp) and isinstance(other.op, ast.Div) and other.right is node for other in source.walked
+        isinstance(other, ast.BinOp) and isinstance(other.op, ast.Div) and other.right is node
+        for other in source.walked
     )
 
 
@@ -447,7 +484,8 @@ class CompletionDropped(TrapRule):
 class RowZeroOnly(TrapRule):
     """Only the first row of a batch is used.
 
-    `as_numpy()[0]` drops the other rows of a request; with max_batch_size above 1 the client gets one row back and no error.
+    `as_numpy()[0]` drops the other rows of a request; with max_batch_size above 1 the client gets one row
+    back and no error.
 
     Source: server issue 3973 and two widely read tutorials; measured on 24.10.
     """

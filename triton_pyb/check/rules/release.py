@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import Iterator
+from collections.abc import Iterator
 
 from triton_pyb.check.finding import Finding, Severity
 from triton_pyb.check.model import Model
@@ -107,7 +107,8 @@ _GENERICS = ("list", "dict", "tuple", "set", "frozenset", "type")
 class LaterField(ModelRule):
     """A field of config.pbtxt is newer than the target release, which then cannot read the whole file.
 
-    Source: common/protobuf/model_config.proto, diff over the release branches; "has no field named" (measured on 24.10).
+    Source: common/protobuf/model_config.proto, diff over the release branches; "has no field named" (measured
+    on 24.10).
     """
 
     code = "TPB1801"
@@ -207,12 +208,19 @@ def _api_uses(source: PythonSource) -> Iterator[tuple[ast.AST, str, str, str]]:
             holder, _, last = name.rpartition(".")
             if holder in source.pb_utils_names:
                 for keyword in node.keywords:
-                    since = KEYWORDS.get((last, keyword.arg or ""))
-                    if since is not None:
-                        yield keyword.value, f"{last}({keyword.arg}=...)", last, since
+                    first = KEYWORDS.get((last, keyword.arg or ""))
+                    if first is not None:
+                        yield keyword.value, f"{last}({keyword.arg}=...)", last, first
                 if last == "TritonError" and len(node.args) > 1:
                     yield node, "TritonError with a code", last, "23.09"
-            elif last in METHODS and holder in ("request", "req", "r", "inference_request", "sender", "response_sender"):
+            elif last in METHODS and holder in (
+                "request",
+                "req",
+                "r",
+                "inference_request",
+                "sender",
+                "response_sender",
+            ):
                 yield node, f"{holder}.{last}()", last, METHODS[last]
             elif isinstance(node.func, ast.Attribute) and node.func.attr == "exec" and node.keywords:
                 if any(k.arg == "decoupled" and literal(k.value) is True for k in node.keywords):
@@ -367,7 +375,8 @@ class NoTensorFlow(ModelRule):
 class LibtorchNames(ModelRule):
     """The tensors of a TorchScript model are not named the way the pytorch backend expects.
 
-    `INPUT__0`, `OUTPUT__0`, or the names of forward()'s arguments (22.06 and later); outputs always by number, unless the model
+    `INPUT__0`, `OUTPUT__0`, or the names of forward()'s arguments (22.06 and later); outputs always by number,
+    unless the model
     returns a dictionary.
 
     Source: server issues 4671, 3307, 590; pytorch_backend/src/libtorch.cc naming convention.
@@ -377,7 +386,7 @@ class LibtorchNames(ModelRule):
     severity = "warning"
     needs = frozenset({"config", "single"})
     message = "{kind} '{name}' of a TorchScript model should be named {expected}"
-    fix = "write name: \"{expected}\""
+    fix = 'write name: "{expected}"'
 
     def check(self, model: Model) -> Iterator[Finding]:
         if model.completed.backend != "pytorch" or model.config["runtime"]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Iterator
+from collections.abc import Iterator
 
 from triton_pyb.check.finding import Finding
 from triton_pyb.check.model import Model
@@ -300,7 +300,13 @@ class GroupProfile(ModelRule):
                     )
                 else:
                     continue
-                values = {"profile": profile, "why": why, "repair": repair, "platform": platform, "what": what}
+                values = {
+                    "profile": profile,
+                    "why": why,
+                    "repair": repair,
+                    "platform": platform,
+                    "what": what,
+                }
                 yield self.found(model, entry, name=name, **values)
 
 
@@ -367,8 +373,12 @@ class ResourceGlobalAndLocal(ModelRule):
             if seen.setdefault(name, is_global) != is_global:
                 strict = model.target.rate_limit
                 yield self.found(
-                    model, resource, name=name, severity="error" if strict else "warning",
-                    stage=None if strict else "", said=None if strict else "",
+                    model,
+                    resource,
+                    name=name,
+                    severity="error" if strict else "warning",
+                    stage=None if strict else "",
+                    said=None if strict else "",
                 )
 
 

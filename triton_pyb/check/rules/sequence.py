@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import os
-from typing import Any, Iterator
+from collections.abc import Iterator
+from typing import Any
 
 from triton_pyb.check.finding import Finding
 from triton_pyb.check.model import Model, dims_text
@@ -169,9 +170,7 @@ class ControlValueCount(SequenceRule):
             given = [field for field in _VALUES if control[field]]
             if control["kind"] in _BOOLEAN_KINDS and len(given) == 1 and len(control[given[0]]) != 2:
                 count = len(control[given[0]])
-                yield self.found(
-                    model, control.entries[given[0]][0], kind=control["kind"], field=given[0], count=count
-                )
+                yield self.found(model, control.entries[given[0]][0], kind=control["kind"], field=given[0], count=count)
 
 
 class CorrelationType(SequenceRule):
@@ -305,7 +304,10 @@ class InitialStateType(StateRule):
     code = "TPB1312"
     message = "initial_state of '{name}' has data_type {got}, the state {expected}"
     fix = "write data_type: {expected}"
-    said = "Invalid argument: The data type used for 'initial_state' field of state '{name}' does not match the state data type."
+    said = (
+        "Invalid argument: The data type used for 'initial_state' field of state '{name}' does not match the "
+        "state data type."
+    )
 
     def state(self, model: Model, state: Message, initial: Message) -> Iterator[Finding]:
         if initial["data_type"] != state["data_type"]:
@@ -375,8 +377,8 @@ class InitialStateDims(StateRule):
         elif -1 in got:
             what = f"'initial_state' field for state input name '{name}' contains variable dimensions."
             why = ": the first state needs a size"
-        elif any(b not in (-1, a) for a, b in zip(got, expected)):
-            first = next((a, b) for a, b in zip(got, expected) if b not in (-1, a))
+        elif any(b not in (-1, a) for a, b in zip(got, expected, strict=False)):
+            first = next((a, b) for a, b in zip(got, expected, strict=False) if b not in (-1, a))
             what = (
                 f"'initial_state' dim for input name '{name}' doesn't match 'state' dim description. "
                 f"{first[0]} != {first[1]}"

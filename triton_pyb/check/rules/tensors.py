@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import os
-from typing import Any, Iterator
+from collections.abc import Iterator
+from typing import Any
 
 from triton_pyb.check.finding import Finding
 from triton_pyb.check.model import Model, dims_text
@@ -72,9 +73,7 @@ class TensorWithoutType(TensorRule):
             where = tensor.entry("data_type") or tensor
             strict = model.target.strict
             said = self.said.removeprefix("Invalid argument: ") if strict else None
-            yield self.found(
-                model, where, kind=kind, name=tensor["name"], said=said, stage="poll" if strict else None
-            )
+            yield self.found(model, where, kind=kind, name=tensor["name"], said=said, stage="poll" if strict else None)
 
 
 class TensorWithoutDims(TensorRule):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Iterator
+from collections.abc import Iterator
+from typing import Any
 
 from triton_pyb.check.finding import Finding, printable
 from triton_pyb.check.model import Model
@@ -79,7 +80,11 @@ class UnclosedString(TextRule):
     def values(self, model: Model, problem: Problem) -> dict[str, Any]:
         repaired = problem.got
         if not repaired[1:-1].strip():
-            return {"begins": "here", "quote": repaired[:1], "repaired": "a complete string, or remove this quote"}
+            return {
+                "begins": "here",
+                "quote": repaired[:1],
+                "repaired": "a complete string, or remove this quote",
+            }
         return {"begins": repaired[:-1], "quote": repaired[-1:], "repaired": repaired}
 
 
@@ -97,7 +102,10 @@ class UnclosedBracket(TextRule):
     fix = "add the missing closing bracket before this place"
 
     def values(self, model: Model, problem: Problem) -> dict[str, Any]:
-        return {"opened": _opened(model, problem), "got": f"'{problem.got}'" if problem.got else "the end of the file"}
+        return {
+            "opened": _opened(model, problem),
+            "got": f"'{problem.got}'" if problem.got else "the end of the file",
+        }
 
 
 class UnclosedList(TextRule):
@@ -112,7 +120,10 @@ class UnclosedList(TextRule):
     fix = "add ']' before {got}"
 
     def values(self, model: Model, problem: Problem) -> dict[str, Any]:
-        return {"opened": _opened(model, problem), "got": f"'{problem.got}'" if problem.got else "the end of the file"}
+        return {
+            "opened": _opened(model, problem),
+            "got": f"'{problem.got}'" if problem.got else "the end of the file",
+        }
 
 
 class ExtraBracket(TextRule):
@@ -296,7 +307,12 @@ class WrongType(TextRule):
         }.get(kind, f"write {bare} without quotes" if _is_integer(bare) else "write an integer")
         if kind == "int" and bare.replace(".", "", 1).isdigit() and bare.endswith(".0"):
             repair = f"write {bare[:-2]}"
-        return {"field": field, "wanted": wanted.get(kind, "true or false"), "got": problem.got, "repair": repair}
+        return {
+            "field": field,
+            "wanted": wanted.get(kind, "true or false"),
+            "got": problem.got,
+            "repair": repair,
+        }
 
 
 def _is_integer(text: str) -> bool:
@@ -608,5 +624,3 @@ class HugeConfig(ModelRule):
     def check(self, model: Model) -> Iterator[Finding]:
         if model.document is not None and model.document.truncated:
             yield self.found(model)
-
-

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Iterator
+from collections.abc import Iterator
+from typing import Any
 
 from triton_pyb.check.finding import Finding
 from triton_pyb.check.model import Model, dims_text
@@ -208,7 +209,7 @@ class WarmupDims(WarmupRule):
         if tensor is None or not tensor["dims"]:
             return
         got, expected = entry.value["dims"], tensor["dims"]
-        if len(got) == len(expected) and all(b in (-1, a) for a, b in zip(got, expected)) or -1 in got:
+        if len(got) == len(expected) and all(b in (-1, a) for a, b in zip(got, expected, strict=False)) or -1 in got:
             return
         batch = model.max_batch_size > 0
         values = {
@@ -241,7 +242,11 @@ class WarmupBatch(ModelRule):
         for sample in model.config["model_warmup"]:
             if sample["batch_size"] > most:
                 yield self.found(
-                    model, sample.entry("batch_size"), sample=sample["name"], got=sample["batch_size"], most=most
+                    model,
+                    sample.entry("batch_size"),
+                    sample=sample["name"],
+                    got=sample["batch_size"],
+                    most=most,
                 )
 
 
