@@ -1,0 +1,137 @@
+"""Folders are exchanged whole: whatever goes wrong, the repository is what it was, and nothing lies around."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from triton_pyb.repository import BuildError, build
+from triton_pyb.repository.folders import ModelFolder
+
+from .applications import tree
+from .conftest import STEP, Write
+from .test_build import FILES
+
+
+def around(repository: Path) -> list[str]:
+    """What lies beside the repository: a staging folder that was forgotten would show."""
+    return sorted(path.name for path in repository.parent.iterdir() if path.name.startswith("."))
+
+
+@pytest.fixture
+def target(write: Write) -> str:
+    return f"{write(**FILES)}/app.py:pipeline"
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    return tmp_path / "deep" / "models"
+
+
+def change(write: Write) -> None:
+    write(**{"words.py": "FACTOR = 3\n"})
+
+
+def test_the_repository_is_made_with_the_folders_above_it(target: str, repository: Path) -> None:
+    build(target, repository)
+    assert len(list(repository.iterdir())) == 4 and around(repository) == []
+
+
+def test_an_existing_folder_is_exchanged(target: str, repository: Path, write: Write) -> None:
+    build(target, repository)
+    change(write)
+    build(target, repository)
+    assert (repository / "after/1/words.py").read_text() == "FACTOR = 3\n" and around(repository) == []
+
+
+def test_a_file_that_is_gone_from_the_source_is_gone_from_the_folder(repository: Path, write: Write) -> None:
+    importing = STEP.replace("    from triton_pyb", "    import words\n    from triton_pyb", 1)
+    folder = write(**{"app.py": importing, "words.py": ""})
+    build(f"{folder}/app.py", repository)
+    assert (repository / "shout/1/words.py").exists()
+    write(**{"app.py": STEP})
+    build(f"{folder}/app.py", repository)
+    assert not (repository / "shout/1/words.py").exists()
+
+
+def test_other_models_in_the_repository_are_left_alone(target: str, repository: Path) -> None:
+    (repository / "other/1").mkdir(parents=True)
+    (repository / "other/config.pbtxt").write_text('name: "other"')
+    build(target, repository)
+    assert (repository / "other/config.pbtxt").read_text() == 'name: "other"'
+
+
+def test_every_folder_can_be_read_by_another_user(target: str, repository: Path) -> None:
+    old = os.umask(0o077)
+    try:
+        build(target, repository)
+    finally:
+        os.umask(old)
+    for path in repository.rglob("*"):
+        assert path.stat().st_mode & 0o055 == (0o055 if path.is_dir() else 0o044), path
+
+
+@pytest.mark.parametrize("failing", ["before", "core", "after", "whole"])
+@pytest.mark.parametrize("first", [True, False], ids=["first build", "over an old one"])
+def test_a_write_that_fails_leaves_everything_as_it_was(
+    target: str, repository: Path, write: Write, monkeypatch: pytest.MonkeyPatch, failing: str, first: bool
+) -> None:
+    if not first:
+        build(target, repository)
+        change(write)
+    before = tree(repository) if repository.exists() else None
+    original = ModelFolder.write
+
+    def breaking(self: ModelFolder, folder: Path) -> None:
+        original(self, folder)
+        if self.name == failing:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(ModelFolder, "write", breaking)
+    with pytest.raises(BuildError) as caught:
+        build(target, repository)
+    error = caught.value
+    assert error.code == "TPB411" and "No space left on device" in error.what and str(repository) in error.where
+    assert error.fix == "free the disk, correct the permissions, or name another folder"
+    assert (tree(repository) if repository.exists() and any(repository.iterdir()) else None) == before
+    assert around(repository) == []
+
+
+def test_an_interruption_leaves_no_staging_folder(
+    target: str, repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(self: Any, folder: Path) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ModelFolder, "write", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        build(target, repository)
+    assert around(repository) == []
+
+
+def test_a_file_in_place_of_the_repository(target: str, tmp_path: Path) -> None:
+    (tmp_path / "models").write_text("a file")
+    with pytest.raises(BuildError) as caught:
+        build(target, tmp_path / "models")
+    assert caught.value.code == "TPB410" and "is a file" in caught.value.what
+    assert caught.value.fix == "name a folder"
+    assert (tmp_path / "models").read_text() == "a file"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_folder_that_may_not_be_written(target: str, tmp_path: Path) -> None:
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o555)
+    with pytest.raises(BuildError) as caught:
+        build(target, closed / "models")
+    assert caught.value.code == "TPB411"
+
+
+def test_a_relative_repository(target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    build(target, "models")
+    assert (tmp_path / "models/whole").is_dir() and around(tmp_path / "models") == []
