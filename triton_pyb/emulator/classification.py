@@ -20,6 +20,7 @@ def labels_of(config: dict[str, Any], folder: Path) -> dict[str, list[str]]:
 
 def apply(response: WireResponse, counts: dict[str, int], config: dict[str, Any], folder: Path) -> WireResponse:
     """The response with the outputs named in `counts` as classes."""
+    counts = {name: count for name, count in counts.items() if count}  # 0 asks for the numbers themselves
     if not counts:
         return response
     labels = labels_of(config, folder)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from triton_pyb.emulator.messages import DATATYPES, WireRequest, WireTensor
-from triton_pyb.emulator.unordered import string_hash, unordered
+from triton_pyb.emulator.unordered import unordered
 from triton_pyb.emulator.validation import RequestRefused
 from triton_pyb.runtime.dtypes import wire_name
 
@@ -85,5 +86,7 @@ def _correlation_value(value: int | str, datatype: str) -> Any:
     if datatype == "BYTES":
         return str(value).encode()
     if isinstance(value, str):
-        return np.array([string_hash(value)], np.uint64).astype(DATATYPES[datatype])[0]
+        # The server copies the text with its length in front over the number; what does not fit is cut off here.
+        text = value.encode()
+        return np.frombuffer((struct.pack("<I", len(text)) + text).ljust(8, b"\0")[:8], DATATYPES[datatype])[0]
     return value

@@ -214,7 +214,7 @@ class _Branch:
     def _answer(self) -> WireResponse:
         scheduler = self.run.scheduler
         outputs = []
-        for name in scheduler.outputs:
+        for name in unordered(scheduler.outputs):
             value = self.settled.get(name)
             if value is None or name not in self.run.pending.request.requested_outputs:
                 continue

@@ -254,12 +254,18 @@ def _outputs(document: Any, result: JsonRequest) -> None:
             with _parsing("binary_data"):
                 result.binary[name] = rapid_json.as_bool(parameters["binary_data"])
         if "classification" in parameters:
-            with _parsing("classification"):
-                result.classes[name] = rapid_json.as_unsigned(parameters["classification"])
+            result.classes[name] = _class_count(parameters["classification"])
         if "shared_memory_region" in parameters:
             region = parameters["shared_memory_region"]
             raise RequestRefused(f"Unable to find shared memory region: '{region}'", "NOT_FOUND")
         result.request.requested_outputs.append(name)
+
+
+def _class_count(value: Any) -> int:
+    try:
+        return rapid_json.as_unsigned(value)
+    except RequestRefused as error:
+        raise RequestRefused(f"Unable to set 'classification': {error.message}", error.code) from None
 
 
 def _raw(body: bytes, model: dict[str, Any]) -> JsonRequest:

@@ -221,6 +221,19 @@ def from_dict(config: dict[str, Any]) -> Any:
     return json_format.ParseDict(config, model_config_pb2.ModelConfig())
 
 
+def from_json(text: str) -> Any:
+    """The message that a configuration in JSON text spells.
+
+    Raises
+    ------
+    ConfigRefused
+    """
+    try:
+        return json_format.Parse(text, model_config_pb2.ModelConfig())
+    except json_format.ParseError as error:
+        raise ConfigRefused(f"failed to read JSON configuration: {error}") from None
+
+
 def as_json(config: Message, release: str) -> str:
     """`as_dict` as compact JSON text."""
     return json.dumps(as_dict(config, release), separators=(",", ":"), ensure_ascii=False)

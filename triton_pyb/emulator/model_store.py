@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -28,6 +29,7 @@ class Entry:
     loaded: dict[int, LoadedModel] = field(default_factory=dict)
     failures: list[LoadFailed] = field(default_factory=list)
     unloaded: set[int] = field(default_factory=set)
+    steps: frozenset[str] = frozenset()  # of an ensemble: the models it names
     explicit: bool = False  # somebody asked for it by name; else it came along with an ensemble
 
 
@@ -47,6 +49,8 @@ class ModelStore:
         self.metrics = MetricsRegistry()
         self.entries: dict[str, Entry] = {}
         self._lock = threading.RLock()
+        self._overrides: dict[str, str] = {}  # configurations in JSON that came with a load request
+        self._temporary: list[tempfile.TemporaryDirectory[str]] = []
 
     # -- finding
 
@@ -105,10 +109,17 @@ class ModelStore:
         LoadFailed
         """
         folders = self._folders()
+        if files:
+            folders[name] = self._written(name, config, files)
         if name not in folders:
             raise LoadFailed(name, "unknown", "no such folder in the model repository", code="NOT_FOUND")
+        self._overrides.pop(name, None)
+        if config:
+            self._overrides[name] = config
         failures = self._load({name: folders[name]}, folders)
         self.entries[name].explicit = True
+        waiting = [e.name for e in self.entries.values() if e.explicit and not e.loaded and name in e.steps]
+        failures += self._load({each: folders[each] for each in waiting if each in folders}, folders)
         for failure in failures:
             if failure.model == name:
                 raise failure
@@ -133,20 +144,46 @@ class ModelStore:
             )
 
     def unload(self, name: str, unload_dependents: bool = False) -> None:
-        """Take every version of a model out of service."""
+        """Take every version of a model out of service, and the ensembles that need it along.
+
+        Parameters
+        ----------
+        unload_dependents : bool
+            For an ensemble: its steps too, unless they were loaded by name.
+        """
+        entry = self.entries.get(name)
+        if entry is None:
+            return
+        entry.explicit = False
+        self._withdraw(entry)
+        if unload_dependents:
+            for step in entry.steps & set(self.entries):
+                if not self.entries[step].explicit:
+                    self.unload(step, unload_dependents)
+
+    def _withdraw(self, entry: Entry) -> None:
+        for other in self.entries.values():
+            if entry.name in other.steps and other.loaded:
+                self._withdraw(other)
         with self._lock:
-            entry = self.entries.get(name)
-            if entry is None:
-                return
             loaded, entry.loaded = entry.loaded, {}
             entry.unloaded |= set(loaded)
         for model in loaded.values():
-            steps = [step["model_name"] for step in model.config.get("ensemble_scheduling", {}).get("step", [])]
             self._stop(model)
-            if unload_dependents:
-                for step in steps:
-                    if not self.entries[step].explicit:
-                        self.unload(step, unload_dependents)
+
+    def _written(self, name: str, config: str, files: dict[str, bytes]) -> Path:
+        """A model folder made of the files of a load request; they replace the one in the repository."""
+        if not config:
+            raise LoadFailed(name, "unknown", "files were given without a configuration")
+        self._temporary.append(tempfile.TemporaryDirectory(prefix="triton_pyb_"))
+        folder = Path(self._temporary[-1].name) / name
+        for key, content in files.items():
+            path = (folder / key.removeprefix("file:")).resolve()
+            if not path.is_relative_to(folder.resolve()):
+                raise LoadFailed(name, "unknown", f"'{key}' lies outside the model's folder")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+        return folder
 
     def stop(self) -> None:
         """Unload everything, ensembles first."""
@@ -155,6 +192,8 @@ class ModelStore:
             entry.loaded = {}
         for model in sorted(models, key=lambda model: not model.is_ensemble):
             self._stop(model)
+        while self._temporary:
+            self._temporary.pop().cleanup()
 
     def _stop(self, model: LoadedModel) -> None:
         model.stop()
@@ -172,13 +211,18 @@ class ModelStore:
         queue = dict(wanted)
         while queue:
             name, folder = queue.popitem()
-            self.entries.setdefault(name, Entry(name, folder)).failures = []
+            entry = self.entries.setdefault(name, Entry(name, folder))
+            entry.folder, entry.failures = folder, []
             try:
-                configs[name] = repository.read_config(folder, self.machine.release, self.machine.auto_complete)
+                configs[name] = repository.read_config(
+                    folder, self.machine.release, self.machine.auto_complete, self._overrides.get(name)
+                )
             except LoadFailed as failure:
                 failures.append(self._failed(failure))
                 continue
-            for step in configs[name].ensemble_scheduling.step:
+            steps = configs[name].ensemble_scheduling.step
+            self.entries[name].steps = frozenset(step.model_name for step in steps)
+            for step in steps:
                 known = step.model_name in configs or self.find(step.model_name) is not None
                 if not known and all_folders and step.model_name in all_folders:
                     queue[step.model_name] = all_folders[step.model_name]

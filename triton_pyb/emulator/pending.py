@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Deliver = Callable[[WireResponse], None]
 
 
-@dataclass
+@dataclass(eq=False)
 class Pending:
     """One normalised request on its way to a model.
 

@@ -18,8 +18,13 @@ def model_folders(repository: Path) -> dict[str, Path]:
     return {entry.name: entry for entry in sorted(repository.iterdir()) if entry.is_dir()}
 
 
-def read_config(folder: Path, release: str, auto_complete: bool = True) -> Any:
+def read_config(folder: Path, release: str, auto_complete: bool = True, override: str | None = None) -> Any:
     """The completed ``ModelConfig`` of a model folder.
+
+    Parameters
+    ----------
+    override : str
+        A configuration in JSON form that takes the place of config.pbtxt.
 
     Raises
     ------
@@ -32,7 +37,7 @@ def read_config(folder: Path, release: str, auto_complete: bool = True) -> Any:
         text = path.read_bytes().decode("utf-8", "surrogateescape") if path.exists() else ""
         if not path.exists() and not auto_complete:
             raise model_config.ConfigRefused(f"failed to open text file for read {path}: No such file or directory")
-        config = model_config.parse(text, release)
+        config = model_config.parse(text, release) if override is None else model_config.from_json(override)
         model_config.complete(config, folder)
         refuse_at_poll(config, strict_config=not auto_complete)
         if config.name != name:

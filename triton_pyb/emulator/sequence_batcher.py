@@ -36,7 +36,7 @@ class Sequence:
     queue: list[Pending] = field(default_factory=list)
     lane: Lane | None = None
     running: bool = False
-    touched_ns: int = field(default_factory=time.monotonic_ns)
+    touched_ns: int = field(default_factory=time.monotonic_ns)  # when its last request came
 
 
 @dataclass(eq=False)
@@ -170,7 +170,6 @@ class SequenceBatcher:
                     if sequence is None:
                         continue
                     sequence.running = False
-                    sequence.touched_ns = time.monotonic_ns()
                     ended = pending.request.flags & END or (self._iterative and not sequence.queue)
                     if ended and not sequence.queue:
                         if self._iterative:

@@ -29,9 +29,9 @@ def unordered(names: Iterable[str]) -> list[str]:
 
 def _inserted(nodes: list[str], name: str, size: int) -> list[str]:
     # A node goes to the front of its bucket's run, or to the front of everything when the bucket is empty.
-    bucket = string_hash(name) % size
+    bucket = _hash(name) % size
     for index, other in enumerate(nodes):
-        if string_hash(other) % size == bucket:
+        if _hash(other) % size == bucket:
             return nodes[:index] + [name] + nodes[index:]
     return [name, *nodes]
 
@@ -45,8 +45,7 @@ def _relinked(nodes: list[str], size: int) -> list[str]:
     return linked
 
 
-def string_hash(name: str) -> int:
-    """``std::hash<std::string>`` of libstdc++, 64 bits."""
+def _hash(name: str) -> int:
     data = name.encode()
     value = 0xC70F6907 ^ (len(data) * _MUL & _MASK)
     tail = len(data) & ~7
