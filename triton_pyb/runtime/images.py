@@ -278,6 +278,8 @@ def _decode_with_opencv(cv: Any, data: bytes, header: Optional[Header], mode: st
         if name:
             raise NoPicture(f"it looks like a picture in the format {name}, which OpenCV does not read here", found.fix)
         raise NoPicture(f"it looks like {found.like}", found.fix)
+    if header.format == "GIF":  # few builds of OpenCV read it, and 5.0 fills transparent pixels
+        raise NoPicture("it is a GIF, which OpenCV does not read here", "send it as PNG")
     if header.alpha:
         raise NoPicture("it is a TIFF with an alpha channel, by which OpenCV darkens the colours", "send it as PNG")
     flags = {1: 1, 2: cv.IMREAD_REDUCED_COLOR_2, 4: cv.IMREAD_REDUCED_COLOR_4, 8: cv.IMREAD_REDUCED_COLOR_8}[divisor]
