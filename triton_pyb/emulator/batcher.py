@@ -14,6 +14,8 @@ from typing import Any
 
 from triton_pyb.emulator.pending import Pending
 
+_STOPPED = "Server is stopping, scheduler for model has stopped accepting new inference requests"
+
 Runner = Callable[[list[Pending]], None]
 
 
@@ -169,18 +171,21 @@ class Batcher:
     def enqueue(self, pendings: list[Pending]) -> None:
         """Several requests at one instant: no batch is formed in between."""
         refused = []
+        stopped = False
         with self._changed:
             for pending in pendings:
                 level = self._level(pending)
-                if self._stopped or (level.max_size and len(level.queue) >= level.max_size):
+                stopped = self._stopped
+                if stopped or (level.max_size and len(level.queue) >= level.max_size):
                     refused.append(pending)
                     continue
                 pending.enqueued_ns = time.monotonic_ns()
                 level.queue.append(pending)
             self._changed.notify_all()
         for pending in refused:
-            request_id = pending.request.request_id or "<id_unknown>"
-            pending.fail(f"[request id: {request_id}] Exceeds maximum queue size", "UNAVAILABLE", "request")
+            prefix = f"[request id: {pending.request.request_id or '<id_unknown>'}] "
+            reason = _STOPPED if stopped else f"{prefix}Exceeds maximum queue size"
+            pending.fail(reason, "UNAVAILABLE", "request")
 
     def stop(self) -> None:
         """Finish what is queued, then end the threads."""
@@ -204,8 +209,7 @@ class Batcher:
         while True:
             batch, rejected = self._take()
             for pending in rejected:
-                request_id = pending.request.request_id or "<id_unknown>"
-                pending.fail(f"[request id: {request_id}] Request timeout expired", "UNAVAILABLE", "request")
+                pending.fail("Request timeout expired", "UNAVAILABLE", "request")
             if batch:
                 runner(batch)
             elif not rejected:

@@ -6,6 +6,7 @@ Source: http_server.cc of Triton's server 24.10, and its answers.
 from __future__ import annotations
 
 import asyncio
+import base64
 import gzip
 import json
 import re
@@ -130,9 +131,9 @@ class HttpService:
         return _json(self._store.index(ready))
 
     async def _load(self, request: web.Request) -> web.Response:
-        parameters = await _parameters(request)
+        parameters = {key: rapid_json.as_text(value) for key, value in (await _parameters(request)).items()}
         config = parameters.pop("config", "")
-        files = {key: metadata.decoded(value) for key, value in parameters.items() if key.startswith("file:")}
+        files = {key: base64.b64decode(text) for key, text in parameters.items() if key.startswith("file:")}
         name = request.match_info["model"]
         await asyncio.to_thread(self._store.control_load, name, config, files)
         return _done()
@@ -203,7 +204,9 @@ async def _parameters(request: web.Request) -> dict[str, Any]:
     body = await request.read()
     document = rapid_json.parse(body) if body else {}
     parameters = document.get("parameters", {}) if isinstance(document, dict) else {}
-    return dict(parameters) if isinstance(parameters, dict) else {}
+    if not isinstance(parameters, dict):
+        raise RequestRefused("attempt to get members for non-object", "INTERNAL")
+    return dict(parameters)
 
 
 def _json(value: Any) -> web.Response:

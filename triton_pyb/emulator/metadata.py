@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from typing import Any
 
 from triton_pyb.emulator.errors import InferenceFailed
@@ -87,8 +86,3 @@ def statistics(store: ModelStore, name: str, version: int) -> list[dict[str, Any
         for number in sorted(loaded) if version == -1 else [version]:
             found.append(loaded[number].statistics.as_dict(each, number))
     return found
-
-
-def decoded(text: Any) -> bytes:
-    """A file that came in a load request: base64 over HTTP, bytes over gRPC."""
-    return text if isinstance(text, bytes) else base64.b64decode(text)

@@ -136,5 +136,4 @@ def as_number(value: Any) -> float:
 def dumps(value: Any) -> bytes:
     """Compact JSON as the server writes it; strings may carry bytes that are no UTF-8 (surrogate escapes)."""
     text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
-    text = re.sub(r"(?<=\d)e([+-])0?(\d)", lambda found: "e" + found.group(1).strip("+") + found.group(2), text)
     return text.encode("utf-8", "surrogateescape")
