@@ -122,3 +122,44 @@ def test_a_late_answer_is_an_error_with_the_time(explicit_server: RealTriton, sc
         client.infer(name, {"X": np.ones((1, 1), np.float32)})
     assert refusal.value.code == "TPB616"
     assert refusal.value.what == "no answer within 0.5 s"
+
+
+DECOUPLED = """
+import numpy as np
+import triton_python_backend_utils as pb_utils
+
+
+class TritonPythonModel:
+    def execute(self, requests):
+        for request in requests:
+            sender = request.get_response_sender()
+            for number in range(int(pb_utils.get_input_tensor_by_name(request, "X").as_numpy()[0])):
+                sender.send(pb_utils.InferenceResponse([pb_utils.Tensor("Y", np.array([number], np.int32))]))
+            if number == 2:
+                sender.send(pb_utils.InferenceResponse(error=pb_utils.TritonError("three is too many")))
+            sender.send(flags=pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)
+"""
+
+
+@pytest.mark.real_triton
+def test_a_decoupled_model_answers_as_often_as_it_likes(explicit_server: RealTriton) -> None:
+    policy = "model_transaction_policy { decoupled: true }"
+    text = config("X INT32 1", "Y INT32 1", max_batch_size=0, tail=policy)
+    write_model(explicit_server.repository, "counts", text, {"model.py": DECOUPLED})
+    explicit_server.load_model("counts")
+    answers = [answer["Y"].tolist() for answer in explicit_server.stream_infer("counts", {"X": 2})]
+    assert answers == [[0], [1]]
+    with pytest.raises(InferenceFailed, match="three is too many"):
+        list(explicit_server.stream_infer("counts", {"X": 3}))
+    with pytest.raises(ServerError) as refusal, TritonClient(explicit_server.http_url) as client:
+        list(client.stream_infer("counts", {"X": 1}))
+    assert (refusal.value.code, refusal.value.what) == ("TPB621", "HTTP carries one response to a request")
+
+
+@pytest.mark.real_triton
+def test_a_proxy_of_the_environment_is_not_asked(explicit_server: RealTriton, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "HTTP_PROXY", "grpc_proxy", "https_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    for url in (explicit_server.http_url, explicit_server.grpc_url):
+        assert TritonClient(url, timeout_s=5).is_ready()
+    assert explicit_server._process is not None and explicit_server._process._is_ready()

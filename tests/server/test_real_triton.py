@@ -94,29 +94,33 @@ class TestLife:
         assert refusal.value.code == "TPB608"
 
     @pytest.mark.parametrize(
-        ("text", "files", "what", "quoted"),
+        ("text", "files", "code", "what", "quoted"),
         [
             (
                 CONFIG + "max_batch_siz: 3",
                 {"model.py": ECHO},
+                "TPB602",
                 "model 'm' does not load: failed to read text proto from {repository}/m/config.pbtxt",
                 'has no field named "max_batch_siz"',
             ),
             (
                 CONFIG,
                 {"model.py": initialize("raise ValueError('나쁜 값')")},
+                "TPB602",
                 "model 'm' does not load: Internal: ValueError: 나쁜 값",
                 "m/1/model.py(3): initialize",
             ),
             (
                 CONFIG,
                 {"weights.bin": ""},
-                "a model's Python process did not start",
+                "TPB620",
+                "model 'm' has no file 1/model.py; Triton would wait for it without end",
                 "Python model file not found in '{repository}/m/1/model.py'",
             ),
             (
                 CONFIG,
                 {"model.py": initialize("import time; time.sleep(60)")},
+                "TPB619",
                 "the server was not ready after 6 s; still loading: m",
                 "loading: m:1",
             ),
@@ -124,14 +128,14 @@ class TestLife:
         ids=["poll stage", "initialize raises", "no model.py: hangs for ever", "slow"],
     )
     def test_a_model_that_does_not_load_is_named_with_its_own_lines(
-        self, tmp_path: Path, text: str, files: dict[str, str | bytes], what: str, quoted: str
+        self, tmp_path: Path, text: str, files: dict[str, str | bytes], code: str, what: str, quoted: str
     ) -> None:
         write_echo(tmp_path, "good")
         write_model(tmp_path, "m", text, files)
         before = shared_memory()
         with pytest.raises(ServerFailed) as failure:
             RealTriton(tmp_path, timeout_s=6).start()
-        assert failure.value.code == "TPB602"
+        assert failure.value.code == code
         assert failure.value.what == what.format(repository=tmp_path)
         assert quoted.format(repository=tmp_path) in failure.value.log
         assert quoted.format(repository=tmp_path) in str(failure.value)

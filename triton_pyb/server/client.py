@@ -1,42 +1,26 @@
-"""One request at a time to a Triton, in plain Python values, over HTTP or gRPC."""
+"""Requests to a Triton in plain Python values, over HTTP or gRPC."""
 
 from __future__ import annotations
 
-import http.client
-import importlib
-import threading
+import queue
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from tritonclient.utils import InferenceServerException, np_to_triton_dtype
 
-from triton_pyb.emulator.errors import HTTP_STATUS, InferenceFailed
+from triton_pyb.emulator.errors import InferenceFailed
 from triton_pyb.emulator.values import to_arrays
+from triton_pyb.server.connection import Connection
 from triton_pyb.server.errors import ServerError, ServerFailed
 
-Result = TypeVar("Result")
-
-#: Names of Triton's status codes by what the two protocols send.
-_CODE_OF_HTTP = {
-    "400": "INVALID_ARG",
-    "404": "NOT_FOUND",
-    "500": "INTERNAL",
-    "501": "UNSUPPORTED",
-    "503": "UNAVAILABLE",
-}
-_CODE_OF_GRPC = {
-    "INVALID_ARGUMENT": "INVALID_ARG",
-    "UNIMPLEMENTED": "UNSUPPORTED",
-    **{code: code for code in HTTP_STATUS},
-}
+Arrays = dict[str, NDArray[Any]]
 
 
 class TritonClient:
-    """A client of one server; usable from several threads.
+    """A client of one server, with the face of `EmulatedTriton`; usable from several threads.
 
     Parameters
     ----------
@@ -47,19 +31,11 @@ class TritonClient:
     """
 
     def __init__(self, url: str, timeout_s: float = 60.0) -> None:
-        scheme, _, address = url.rpartition("://")
-        if scheme not in ("", "http", "grpc") or not address:
-            raise ServerError(
-                "TPB615",
-                f"'{url}' is no address of a Triton",
-                "url",
-                "write http://host:port or grpc://host:port",
-            )
-        self.url = f"{scheme or 'http'}://{address}"
-        self.timeout_s = timeout_s
-        self._scheme, self._address = scheme or "http", address.rstrip("/")
-        self._protocol = importlib.import_module(f"tritonclient.{self._scheme}")
-        self._by_thread = threading.local()  # gevent, below tritonclient.http, binds a connection to its thread
+        self._connection = Connection(url, timeout_s)
+
+    @property
+    def url(self) -> str:
+        return self._connection.url
 
     def __enter__(self) -> TritonClient:
         return self
@@ -69,9 +45,9 @@ class TritonClient:
 
     def close(self) -> None:
         """Close this thread's connection; those of other threads close when they end."""
-        connection = self._by_thread.__dict__.pop("connection", None)
-        if connection is not None:
-            connection.close()
+        self._connection.close()
+
+    # ---- requests
 
     def infer(
         self,
@@ -87,7 +63,7 @@ class TritonClient:
         priority: int = 0,
         timeout_us: int = 0,
         version: str = "",
-    ) -> dict[str, NDArray[Any]]:
+    ) -> Arrays:
         """Send one request and return its outputs by name.
 
         Parameters
@@ -110,19 +86,13 @@ class TritonClient:
         ServerError
             If no server answers in time.
         """
-        arrays = self._arrays(model, inputs, version)
-        protocol = self._protocol
-        tensors = [_tensor(protocol, model, name, array) for name, array in arrays.items()]
-        wanted = None if outputs is None else [protocol.InferRequestedOutput(name) for name in outputs]
-        result = self._ask(
+        request = self._request(model, inputs, outputs, parameters, version)
+        result = self._connection.ask(
             f"model '{model}'",
-            lambda connection, limits: connection.infer(
+            lambda client, limits: client.infer(
                 model,
-                tensors,
-                model_version=version,
-                outputs=wanted,
+                **request,
                 request_id=request_id,
-                parameters=dict(parameters) if parameters else None,
                 sequence_id=correlation_id,
                 sequence_start=sequence_start,
                 sequence_end=sequence_end,
@@ -131,13 +101,7 @@ class TritonClient:
                 **limits,
             ),
         )
-        response = result.get_response()
-        names = (
-            [o["name"] for o in response.get("outputs", [])]
-            if isinstance(response, dict)
-            else [o.name for o in response.outputs]
-        )
-        return {name: result.as_numpy(name) for name in names}
+        return _arrays(result)
 
     def infer_many(self, model: str, inputs: Sequence[Mapping[str, Any]], **options: Any) -> list[Any]:
         """Send several requests at once, each from a thread of its own; options as in `infer`.
@@ -148,7 +112,7 @@ class TritonClient:
             Per request, in order: a dict of arrays, or the `InferenceFailed` it got.
         """
 
-        def one(values: Mapping[str, Any]) -> dict[str, NDArray[Any]] | InferenceFailed:
+        def one(values: Mapping[str, Any]) -> Arrays | InferenceFailed:
             try:
                 return self.infer(model, values, **options)
             except InferenceFailed as error:
@@ -161,29 +125,75 @@ class TritonClient:
         with ThreadPoolExecutor(len(inputs)) as threads:
             return list(threads.map(one, inputs))
 
+    def stream_infer(
+        self,
+        model: str,
+        inputs: Mapping[str, Any],
+        outputs: Iterable[str] | None = None,
+        *,
+        parameters: Mapping[str, Any] | None = None,
+        version: str = "",
+        **options: Any,
+    ) -> Iterator[Arrays]:
+        """The responses of one request as they come, for decoupled models too; gRPC only.
+
+        Parameters
+        ----------
+        options
+            ``request_id``, ``sequence_start``, ``sequence_end``, ``priority`` as in `infer`.
+
+        Raises
+        ------
+        InferenceFailed
+            In place of the response that is an error; the iteration ends there.
+        """
+        where = f"model '{model}'"
+        if self._connection.scheme != "grpc":
+            raise ServerError(
+                "TPB621", "HTTP carries one response to a request", self.url, "use the server's grpc:// address"
+            )
+        request = self._request(model, inputs, outputs, parameters, version)
+        answers: queue.SimpleQueue[tuple[Any, Any]] = queue.SimpleQueue()
+        with self._connection.protocol.InferenceServerClient(self._connection.address) as client:
+            client.start_stream(lambda result, error: answers.put((result, error)))
+            client.async_stream_infer(model, **request, enable_empty_final_response=True, **options)
+            while True:
+                try:
+                    result, error = answers.get(timeout=self._connection.timeout_s)
+                except queue.Empty:
+                    raise self._connection.too_late(where) from None
+                if error is not None:
+                    raise self._connection.failure(error, where)
+                response = result.get_response()
+                if response.outputs:
+                    yield _arrays(result)
+                final = response.parameters.get("triton_final_response")
+                if final is None or final.bool_param:
+                    return
+
+    # ---- models
+
     def model_config(self, model: str, version: str = "") -> dict[str, Any]:
         """The complete configuration as the server sees it, with Triton's field names."""
-        answer = self._json(
-            f"model '{model}'",
-            lambda connection, as_json: connection.get_model_config(model, version, **as_json),
+        answer = self._connection.ask_json(
+            f"model '{model}'", lambda client, as_json: client.get_model_config(model, version, **as_json)
         )
         config: dict[str, Any] = answer.get("config", answer)
         return config
 
     def statistics(self, model: str, version: str = "") -> dict[str, Any]:
-        """What the server counted for the first (or the given) version of this model."""
-        answer = self._json(
+        """What the server counted for this model (without `version`: its first loaded one)."""
+        answer = self._connection.ask_json(
             f"model '{model}'",
-            lambda connection, as_json: connection.get_inference_statistics(model, version, **as_json),
+            lambda client, as_json: client.get_inference_statistics(model, version, **as_json),
         )
         counts: dict[str, Any] = answer["model_stats"][0]
         return counts
 
     def repository_index(self) -> list[dict[str, Any]]:
         """Name, version, state and reason of every model in the repository index."""
-        answer: Any = self._json(
-            "the repository index",
-            lambda connection, as_json: connection.get_model_repository_index(**as_json),
+        answer = self._connection.ask_json(
+            "the repository index", lambda client, as_json: client.get_model_repository_index(**as_json)
         )
         models: list[dict[str, Any]] = answer.get("models", []) if isinstance(answer, dict) else answer
         return models
@@ -191,18 +201,18 @@ class TritonClient:
     def is_ready(self) -> bool:
         """Whether a server answers here and all of its models are ready."""
         try:
-            return bool(self._ask("ready?", lambda connection, _: connection.is_server_ready()))
+            return bool(self._connection.ask("the server", lambda client, _: client.is_server_ready()))
         except (ServerError, InferenceFailed):
             return False
 
     def is_model_ready(self, model: str, version: str = "") -> bool:
         """False for anything unknown."""
-        return bool(self._ask(f"model '{model}'", lambda connection, _: connection.is_model_ready(model, version)))
+        return bool(self._connection.ask(f"model '{model}'", lambda client, _: client.is_model_ready(model, version)))
 
     def load_model(self, model: str) -> None:
         """Load or reload one model; the server must run with model_control_mode "explicit"."""
         try:
-            self._ask(f"model '{model}'", lambda connection, _: connection.load_model(model))
+            self._connection.ask(f"model '{model}'", lambda client, _: client.load_model(model))
         except InferenceFailed as error:
             raise ServerFailed(
                 "TPB612",
@@ -219,100 +229,41 @@ class TritonClient:
         InferenceFailed
             If the server refuses, e.g. because its model control mode is not "explicit".
         """
-        self._ask(f"model '{model}'", lambda connection, _: connection.unload_model(model))
-        deadline = time.monotonic() + self.timeout_s
-        while any(
-            entry["name"] == model and entry.get("state") in ("READY", "UNLOADING") for entry in self.repository_index()
-        ):
+        self._connection.ask(f"model '{model}'", lambda client, _: client.unload_model(model))
+        deadline = time.monotonic() + self._connection.timeout_s
+        while self._state(model) & {"READY", "UNLOADING"}:
             if time.monotonic() > deadline:
-                raise self._too_late(f"model '{model}'")
+                raise self._connection.too_late(f"model '{model}'")
             time.sleep(0.02)
 
-    def _arrays(self, model: str, inputs: Mapping[str, Any], version: str) -> dict[str, NDArray[Any]]:
-        if all(isinstance(value, np.ndarray) for value in inputs.values()):
-            return to_arrays({}, dict(inputs))  # nothing to look up
-        return to_arrays(self.model_config(model, version), dict(inputs))
+    def _state(self, model: str) -> set[str]:
+        """The states of its versions."""
+        return {entry.get("state", "") for entry in self.repository_index() if entry["name"] == model}
 
-    def _connection(self) -> Any:
-        connection = getattr(self._by_thread, "connection", None)
-        if connection is None:
-            limits = {}
-            if self._scheme == "http":
-                limits = {"connection_timeout": self.timeout_s, "network_timeout": self.timeout_s}
-            connection = self._protocol.InferenceServerClient(self._address, **limits)
-            self._by_thread.connection = connection
-        return connection
-
-    def _json(self, where: str, call: Callable[[Any, dict[str, bool]], Any]) -> dict[str, Any]:
-        as_json = {"as_json": True} if self._scheme == "grpc" else {}
-        answer = self._ask(where, lambda connection, _: call(connection, as_json))
-        numbers: dict[str, Any] = _with_numbers(answer) if self._scheme == "grpc" else answer
-        return numbers
-
-    def _ask(self, where: str, call: Callable[[Any, dict[str, float]], Result]) -> Result:
-        limits = {"client_timeout": self.timeout_s} if self._scheme == "grpc" else {}
-        try:
-            return call(self._connection(), limits)
-        except InferenceServerException as error:
-            raise self._failed(error, where) from error
-        except TimeoutError as error:
-            self.close()  # a late answer must not be taken for the next one's
-            raise self._too_late(where) from error
-        except (OSError, http.client.HTTPException) as error:
-            self.close()
-            raise self._absent(str(error)) from error
-
-    def _failed(self, error: InferenceServerException, where: str) -> InferenceFailed | ServerError:
-        status = str(error.status() or "").replace("StatusCode.", "")
-        message = str(error.message())
-        if status == "DEADLINE_EXCEEDED" or status == "499":
-            return self._too_late(where)
-        if status == "UNAVAILABLE" and "onnect" in message:
-            return self._absent(message)
-        code = _CODE_OF_HTTP.get(status) or _CODE_OF_GRPC.get(status) or "INTERNAL"
-        return InferenceFailed(message, code, f"{where} at {self.url}")
-
-    def _too_late(self, where: str) -> ServerError:
-        return ServerError(
-            "TPB616",
-            f"no answer within {self.timeout_s:g} s",
-            f"{where} at {self.url}",
-            "give it more time with timeout_s=, or look at the server's log",
-        )
-
-    def _absent(self, reason: str) -> ServerError:
-        return ServerError(
-            "TPB617",
-            f"no Triton answers: {reason}",
-            self.url,
-            "start one with `triton-pyb serve REPOSITORY`, or correct the address",
-        )
+    def _request(
+        self,
+        model: str,
+        inputs: Mapping[str, Any],
+        outputs: Iterable[str] | None,
+        parameters: Mapping[str, Any] | None,
+        version: str,
+    ) -> dict[str, Any]:
+        """The keywords that every kind of request of tritonclient takes."""
+        plain = any(not isinstance(value, np.ndarray) for value in inputs.values())
+        arrays = to_arrays(self.model_config(model, version) if plain else {}, dict(inputs))
+        requested = self._connection.protocol.InferRequestedOutput
+        return {
+            "inputs": [self._connection.tensor(model, name, array) for name, array in arrays.items()],
+            "model_version": version,
+            "outputs": None if outputs is None else [requested(name) for name in outputs],
+            "parameters": dict(parameters) if parameters else None,
+        }
 
 
-def _tensor(protocol: Any, model: str, name: str, array: NDArray[Any]) -> Any:
-    datatype = "BF16" if array.dtype.name == "bfloat16" else np_to_triton_dtype(array.dtype)
-    if datatype is None:
-        raise ServerError(
-            "TPB618",
-            f"got an array of dtype {array.dtype}, which Triton has no data type for",
-            f"input '{name}' of model '{model}'",
-            "convert it to the dtype that the model declares, e.g. with .astype(np.float32)",
-        )
-    tensor = protocol.InferInput(name, list(array.shape), datatype)
-    tensor.set_data_from_numpy(array)
-    return tensor
-
-
-#: Fields that are texts even when they are made of digits.
-_TEXTS = ("name", "version", "string_value")
-
-
-def _with_numbers(answer: Any) -> Any:
-    """JSON made from protobuf spells 64-bit integers as strings; Triton's own JSON does not."""
-    if isinstance(answer, dict):
-        return {key: value if key in _TEXTS else _with_numbers(value) for key, value in answer.items()}
-    if isinstance(answer, list):
-        return [_with_numbers(value) for value in answer]
-    if isinstance(answer, str) and answer.removeprefix("-").isdigit():
-        return int(answer)
-    return answer
+def _arrays(result: Any) -> Arrays:
+    response = result.get_response()
+    if isinstance(response, dict):
+        names = [output["name"] for output in response.get("outputs", [])]
+    else:
+        names = [output.name for output in response.outputs]
+    return {name: result.as_numpy(name) for name in names}

@@ -6,13 +6,9 @@ import atexit
 import os
 import secrets
 import shutil
-import signal
-import subprocess
 import tempfile
 import time
-import urllib.error
-import urllib.request
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, TypeVar
@@ -25,12 +21,10 @@ from triton_pyb.server.errors import ServerError, ServerFailed
 from triton_pyb.server.installation import find_installation
 from triton_pyb.server.layout import make_backends, make_environment
 from triton_pyb.server.ports import HOST, choose_ports
+from triton_pyb.server.process import ServerProcess
 
 Result = TypeVar("Result")
 ModelControlMode = Literal["none", "explicit", "poll"]
-
-#: How long a server may take to end by itself before it is killed.
-STOP_S = 15.0
 
 
 class RealTriton:
@@ -75,7 +69,7 @@ class RealTriton:
         self._wanted_ports = {"http": http_port, "grpc": grpc_port, "metrics": metrics_port}
         self._ports: dict[str, int] = {}
         self._folder: Path | None = None
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: ServerProcess | None = None
         self._client: TritonClient | None = None
         self.shm_prefix = ""
         self._log_text = ""
@@ -122,22 +116,21 @@ class RealTriton:
         self.stand_ins = installation.stand_ins
         self._ports = choose_ports(self._wanted_ports)
         self._folder = Path(tempfile.mkdtemp(prefix="triton_pyb_server_"))
-        self.shm_prefix = f"triton_pyb_{os.getpid()}_{secrets.token_hex(4)}_"
         self._log_text = ""
+        self.shm_prefix = f"triton_pyb_{os.getpid()}_{secrets.token_hex(4)}_"
         backends = make_backends(installation, interpreter, self._folder)
         self.command = [str(installation.binary), *self._arguments(backends)]
         atexit.register(self.stop)
-        with self.log_path.open("wb") as log:
-            self._process = subprocess.Popen(
-                self.command,
-                env=make_environment(installation, interpreter, self._folder),
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,  # Ctrl-C in a terminal reaches us alone, and we stop it in order
-            )
+        self._process = ServerProcess(
+            self.command,
+            make_environment(installation, interpreter, self._folder),
+            self.log_path,
+            self.http_url,
+            f"{self.repository} on {self.description}",
+            self.shm_prefix,
+        )
         try:
-            self._wait_until_ready(waiting)
+            self._process.wait_until_ready(self.timeout_s, waiting)
         except BaseException:
             self.stop()
             raise
@@ -150,19 +143,15 @@ class RealTriton:
             self._client.close()
             self._client = None
         if self._process is not None:
-            self._end_process(self._process)
-            self._process = None
-            self._log_text = self.log_path.read_text(errors="replace")
-        if self.shm_prefix:
-            for region in Path("/dev/shm").glob(self.shm_prefix + "*"):  # left behind after SIGKILL
-                region.unlink(missing_ok=True)
+            self._process.end()
+            self._log_text, self._process = self._process.log, None
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder = None
 
     @property
     def running(self) -> bool:
-        return self._process is not None and self._process.poll() is None
+        return self._process is not None and self._process.running
 
     @property
     def pid(self) -> int | None:
@@ -195,7 +184,7 @@ class RealTriton:
     @property
     def log(self) -> str:
         """The whole log, also after `stop`."""
-        return self._log_text if self._folder is None else self.log_path.read_text(errors="replace")
+        return self._log_text if self._process is None else self._process.log
 
     # ---- models
 
@@ -215,10 +204,14 @@ class RealTriton:
                 raise
             time.sleep(0.1)  # the log is written a moment after the answer
             written = self.log[before:]
-            cause = server_log.causes(written).get(model)
-            what = f"model '{model}' did not load: {cause or error.what}"
-            quoted = server_log.failures(written, model)
-            raise ServerFailed("TPB612", what, error.where, error.fix, quoted) from error
+            cause = server_log.causes(written).get(model, error.what)
+            raise ServerFailed(
+                "TPB612",
+                f"model '{model}' did not load: {cause}",
+                error.where,
+                error.fix,
+                server_log.failures(written, model),
+            ) from error
 
     def unload_model(self, model: str) -> None:
         """Unload one model and wait until it is gone (model_control_mode "explicit")."""
@@ -233,6 +226,12 @@ class RealTriton:
     def infer_many(self, model: str, inputs: Sequence[Mapping[str, Any]], **options: Any) -> list[Any]:
         """Send several requests at once; see `TritonClient.infer_many`."""
         return self._ask(lambda client: client.infer_many(model, inputs, **options))
+
+    def stream_infer(self, model: str, inputs: Mapping[str, Any], **options: Any) -> Iterator[dict[str, NDArray[Any]]]:
+        """The responses of one request as they come, over gRPC; see `TritonClient.stream_infer`."""
+        self._ask(lambda client: client.is_ready())
+        with TritonClient(self.grpc_url, self.timeout_s) as client:
+            yield from client.stream_infer(model, inputs, **options)
 
     def model_config(self, model: str, version: str = "") -> dict[str, Any]:
         """The complete configuration as the server sees it."""
@@ -252,14 +251,8 @@ class RealTriton:
 
     def raise_if_dead(self) -> None:
         """Raise `ServerFailed`, with the log's own words, if the process ended by itself."""
-        if self._process is not None and self._process.poll() is not None:
-            raise ServerFailed(
-                "TPB613",
-                f"the server died: {_exit_text(self._process.returncode)}",
-                str(self.repository),
-                "correct what its log tells of, and start it again",
-                server_log.failures(self.log) or server_log.tail(self.log),
-            )
+        if self._process is not None:
+            self._process.raise_if_dead()
 
     def _ask(self, call: Callable[[TritonClient], Result]) -> Result:
         if self._process is None:
@@ -274,8 +267,6 @@ class RealTriton:
             self.raise_if_dead()
             raise
 
-    # ---- the process
-
     def _arguments(self, backends: Path) -> list[str]:
         arguments = [
             f"--model-repository={self.repository}",
@@ -288,60 +279,3 @@ class RealTriton:
         for name, port in self._ports.items():
             arguments += [f"--{name}-address={HOST}", f"--{name}-port={port}"]
         return [*arguments, *self.extra_args]
-
-    def _wait_until_ready(self, waiting: Callable[[str], None] | None) -> None:
-        assert self._process is not None
-        deadline = time.monotonic() + self.timeout_s
-        while not self._is_ready():
-            log = self.log
-            if self._process.poll() is not None:
-                raise self._did_not_start(f"the server ended: {_exit_text(self._process.returncode)}", log)
-            if any(sign in log for sign in server_log.STUB_NEVER_STARTS):
-                raise self._did_not_start("a model's Python process did not start", log)
-            if time.monotonic() > deadline:
-                names = ", ".join(server_log.still_loading(log)) or "none"
-                raise self._did_not_start(
-                    f"the server was not ready after {self.timeout_s:g} s; still loading: {names}", log
-                )
-            if waiting is not None:
-                names = ", ".join(server_log.still_loading(log))
-                waiting(f"loading {names}" if names else "starting")
-            time.sleep(0.1)
-
-    def _is_ready(self) -> bool:
-        try:
-            with urllib.request.urlopen(f"{self.http_url}/v2/health/ready", timeout=2) as answer:
-                return bool(answer.status == 200)
-        except OSError:
-            return False
-
-    def _did_not_start(self, what: str, log: str) -> ServerFailed:
-        causes = server_log.causes(log)
-        if causes:
-            what = "; ".join(f"model '{name}' does not load: {cause}" for name, cause in causes.items())
-        quoted = server_log.failures(log) or server_log.tail(log)
-        return ServerFailed(
-            "TPB602",
-            what,
-            f"{self.repository} on {self.description}",
-            "correct what the log tells of and start again",
-            quoted,
-        )
-
-    def _end_process(self, process: subprocess.Popen[bytes]) -> None:
-        if process.poll() is None:
-            patience_s = STOP_S if self._is_ready() else 3.0  # one that hangs in its start looks at no signal
-            process.terminate()
-            try:
-                process.wait(patience_s)
-            except subprocess.TimeoutExpired:
-                pass
-        try:
-            os.killpg(process.pid, signal.SIGKILL)  # the server if it still runs, and stubs it left behind
-        except ProcessLookupError:
-            pass
-        process.wait()
-
-
-def _exit_text(status: int) -> str:
-    return f"killed by {signal.Signals(-status).name}" if status < 0 else f"exit status {status}"
