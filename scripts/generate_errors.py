@@ -17,6 +17,8 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "triton_pyb"
 PAGE = ROOT / "docs" / "errors.md"
 CODE = re.compile(r"TPB\d{3,4}\Z")
+#: Codes of the checker's rules have four digits, and stand in the classes of the rules.
+RAISED = re.compile(r"TPB\d{3}\Z")
 
 GROUPS = {
     "1": "Declarations",
@@ -54,7 +56,7 @@ class Function(NamedTuple):
 
 
 def collect(package: Path) -> list[Raised]:
-    """Every code that a call names in its first argument, and every rule class, in file order."""
+    """Every code that a call or a tuple names first, and every rule class, in file order."""
     found = []
     for path in sorted(package.rglob("*.py")):
         inside = path.relative_to(package).as_posix()
@@ -69,19 +71,33 @@ def _calls(node: ast.AST, inside: str, around: Function) -> Iterator[Raised]:
         inner = around
         if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)):
             inner = Function(child.name, _assigned_once(child))
-        if isinstance(child, ast.Call) and (code := _literal_code(child)):
-            arguments = [*child.args, *(keyword.value for keyword in child.keywords)]
-            what = template(arguments[1], inner) if len(arguments) > 1 else ""
-            fix = template(arguments[-1], inner) if len(arguments) > 2 else ""
+        code_at = next((at for at, part in enumerate(_parts(child)[:2]) if _codes(part, inner)), None)
+        parts = _parts(child)[code_at:] if code_at is not None else []
+        if len(parts) < 2 or _codes(parts[1], inner):  # a code alone, or a list of codes
+            parts = []
+        for code in _codes(parts[0], inner) if parts else []:
+            what = template(parts[1], inner)
+            fix = template(parts[-1], inner) if len(parts) > 2 else ""
             place = f"{inside}, {inner.name}()" if inner.name else inside
             yield Raised(code, what, fix, place)
         yield from _calls(child, inside, inner)
 
 
-def _literal_code(call: ast.Call) -> str:
-    first = call.args[0] if call.args else None
-    is_code = isinstance(first, ast.Constant) and isinstance(first.value, str) and CODE.match(first.value)
-    return str(first.value) if is_code and isinstance(first, ast.Constant) else ""
+def _parts(node: ast.AST) -> list[ast.expr]:
+    """What a call is given, or what a tuple holds: (code, what, ..., fix), perhaps behind a name for programs."""
+    if isinstance(node, ast.Call):
+        return [*node.args, *(keyword.value for keyword in node.keywords)]
+    return node.elts if isinstance(node, ast.Tuple) else []
+
+
+def _codes(node: ast.expr, around: Function) -> list[str]:
+    """The codes that an expression may be; those of rules stand in their classes."""
+    if isinstance(node, ast.Name) and node.id in around.assigned:
+        return _codes(around.assigned[node.id], Function("", {}))
+    if isinstance(node, ast.IfExp):
+        return [*_codes(node.body, around), *_codes(node.orelse, around)]
+    is_code = isinstance(node, ast.Constant) and isinstance(node.value, str) and RAISED.match(node.value)
+    return [str(node.value)] if is_code and isinstance(node, ast.Constant) else []
 
 
 def _assigned_once(function: ast.AST) -> dict[str, ast.expr]:

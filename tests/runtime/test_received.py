@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from triton_pyb import Annotated, Json, Name, Tensor, model
+from triton_pyb import Annotated, Image, Json, Name, Tensor, model
 
-from .requests import answered, refused, run
+from .requests import answered, execution, refused, run
 
 Array = np.ndarray[Any, Any]
 
@@ -78,6 +78,33 @@ def test_an_input_that_nobody_declared_is_left_alone() -> None:
 def test_no_items_and_a_symbol() -> None:
     (answer,) = run(step, request(image=np.zeros((0, 4, 4, 3), np.float32), text=np.empty((0, 1), object)))
     assert answered(answer)["out"].shape == (0, 1)
+
+
+def test_two_forms_of_one_input() -> None:
+    @model
+    def sized(picture: Annotated[Array, Image(decoded="pixels")]) -> Annotated[Any, Json(name="out")]:
+        return list(picture.shape)
+
+    pixels = np.zeros((1, 2, 3, 3), np.uint8)
+    assert answered(run(sized, {"pixels": pixels})[0])["out"].tolist() == [[b"[2, 3, 3]"]]
+    message = refused(run(sized, {"pixels": pixels, "picture": [b"x"]})[0], "INVALID_ARG")
+    assert "'picture' and 'pixels' both came: they are two forms of one input" in message or "[TPB221]" in message
+    both = {"picture": np.empty((0, 1), object), "pixels": pixels[:0]}
+    message = refused(run(sized, both)[0], "INVALID_ARG")
+    assert "'picture' and 'pixels' both came: they are two forms of one input [TPB228]" in message
+    assert "input 'picture' (or 'pixels') is missing [TPB224]" in refused(run(sized, {})[0], "INVALID_ARG")
+
+
+def test_a_tensor_on_a_device_where_the_function_takes_numpy() -> None:
+    torch = pytest.importorskip("torch")
+
+    @model
+    def plain(x: Annotated[Array, Tensor("FP32", (2,))]) -> Annotated[str, Name("y")]:
+        return ""
+
+    ready = execution(plain)
+    message = refused(ready.run([{"x": torch.zeros(1, 2, device="meta")}])[0], "INVALID_ARG")
+    assert "input 'x' lives on meta, and the function takes a numpy array [TPB229]" in message
 
 
 @model
