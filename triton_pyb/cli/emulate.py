@@ -121,8 +121,13 @@ def _serve(
         for each in error.errors if isinstance(error, SeveralErrors) else [error]:
             click.echo(str(each), err=True)
         return 1
-    ports = {"http_port": http_port, "grpc_port": grpc_port, "metrics_port": metrics_port}
-    endpoints = Endpoints(triton.store, strict_readiness=strict_readiness, **ports)
+    endpoints = Endpoints(
+        triton.store,
+        http_port=http_port,
+        grpc_port=grpc_port,
+        metrics_port=metrics_port,
+        strict_readiness=strict_readiness,
+    )
     endpoints.start()
     for protocol, service in (
         ("grpc", "GRPCInferenceService"),

@@ -15,6 +15,7 @@ from triton_pyb.emulator.messages import WireFault, WireResponse, WireTensor
 from triton_pyb.emulator.pending import Pending
 from triton_pyb.emulator.validation import fits, listed
 from triton_pyb.runtime.dtypes import wire_name
+from triton_pyb.runtime.errors import did_you_mean
 
 #: The names of the checks.
 CHECKS = frozenset({"dtype", "shape", "rows", "missing_output", "duplicate_output", "undeclared_output"})
@@ -66,6 +67,16 @@ class Contract:
     def _findings(self, response: WireResponse, pending: Pending) -> Iterator[BrokenRule]:
         where = f"model '{self.model}'"
         names = [tensor.name for tensor in response.outputs]
+        for name in response.dropped:
+            if name not in self.outputs:
+                yield _broken(
+                    "undeclared_output",
+                    "TPB575",
+                    f"output '{name}' is not declared, config.pbtxt has {sorted(self.outputs) or 'no outputs'}"
+                    + did_you_mean(name, self.outputs),
+                    where,
+                    "correct the tensor's name, or declare it: the server drops it without a word",
+                )
         for name in pending.request.requested_outputs:
             if name not in names:
                 yield _broken(

@@ -65,7 +65,7 @@ def read(message: Any) -> GrpcRequest:
 def _parameter(key: str, parameter: Any, result: GrpcRequest) -> None:
     request = result.request
     choice = parameter.WhichOneof("parameter_choice")
-    value = getattr(parameter, choice) if choice else None
+    value: Any = getattr(parameter, choice) if choice else None
     if key == "sequence_id":
         request.correlation_id = value
     elif key in ("sequence_start", "sequence_end"):

@@ -85,11 +85,11 @@ class SequenceBatcher:
             for pending in pendings:
                 try:
                     self._accept(pending)
-                except RequestRefused as error:
-                    refused.append((pending, error))
+                except RequestRefused as refusal:
+                    refused.append((pending, refusal))
             self._changed.notify_all()
-        for pending, error in refused:
-            pending.fail(error.message, error.code, "request")
+        for pending, refusal in refused:
+            pending.fail(refusal.message, refusal.code, "request")
 
     def stop(self) -> None:
         """Finish what is queued in slots, then end the threads."""

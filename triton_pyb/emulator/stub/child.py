@@ -101,6 +101,10 @@ class PipeLink:
             yield response
 
 
+#: How long the author's own threads may go on after `finalize`.
+_FAREWELL_S = 5.0
+
+
 class Process:
     """The main thread's loop and the reader beside it."""
 
@@ -119,6 +123,9 @@ class Process:
             handler(*arguments)
             if task == "finalize":
                 break
+        for thread in threading.enumerate():
+            if thread is not threading.current_thread() and not thread.daemon:
+                thread.join(_FAREWELL_S)  # the interpreter of a real stub waits for them as it ends
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(0)

@@ -132,6 +132,8 @@ class WireResponse:
         Nothing follows for this request.
     fault : WireFault
         A real client would now wait for ever, or find the server dead; `outputs` and `error` mean nothing then.
+    dropped : list of str
+        Tensors the author put in and nobody asked for: an undeclared name ends here without a word.
     """
 
     outputs: List[WireTensor] = field(default_factory=list)
@@ -139,6 +141,7 @@ class WireResponse:
     parameters: Dict[str, Any] = field(default_factory=dict)
     final: bool = True
     fault: Optional[WireFault] = None
+    dropped: List[str] = field(default_factory=list)
 
 
 def wire_tensor(name: str, datatype: str, data: Any, shape: Optional[Sequence[int]] = None) -> WireTensor:

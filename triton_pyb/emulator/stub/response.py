@@ -65,17 +65,19 @@ class ResponseState:
     def __init__(self, tensors: List[Any], error: Any, parameters: Dict[str, Any], text: str) -> None:
         self.tensors, self.error = tensors, error
         self.parameters, self.text = parameters, text
+        self.dropped: List[str] = []
 
     def prune(self, requested: Iterable[str]) -> None:
         """Drop the tensors nobody asked for, in the author's object itself."""
         names = set(requested)
+        self.dropped = [tensor._pb.name for tensor in self.tensors if tensor._pb.name not in names]
         self.tensors = [tensor for tensor in self.tensors if tensor._pb.name in names]
 
     def to_wire(self, stub: Any, final: bool) -> WireResponse:
         """The response as it is sent; tensors freeze, and go nowhere beside an error."""
         outputs = [tensor._pb.to_wire() for tensor in self.tensors]
         if self.error is None:
-            return WireResponse(outputs, None, dict(self.parameters), final)
+            return WireResponse(outputs, None, dict(self.parameters), final, dropped=list(self.dropped))
         state: ErrorState = self.error._pb
         code = _CODE_NAMES.get(state.code, "UNKNOWN")
         # The message crosses a C string on its way to the client.

@@ -113,17 +113,18 @@ def response_out(response: Optional[WireResponse]) -> Optional[Tuple[Any, ...]]:
     error = response.error and (response.error.code, response.error.message, response.error.stage)
     fault = response.fault and tuple(response.fault)
     outputs = [tensor_out(tensor) for tensor in response.outputs]
-    return (outputs, error, response.parameters, response.final, fault)
+    return (outputs, error, response.parameters, response.final, fault, response.dropped)
 
 
 def response_in(plain: Optional[Tuple[Any, ...]]) -> Optional[WireResponse]:
     if plain is None:
         return None
-    outputs, error, parameters, final, fault = plain
+    outputs, error, parameters, final, fault, dropped = plain
     return WireResponse(
         [tensor_in(tensor) for tensor in outputs],
         WireError(*error) if error else None,
         parameters,
         final,
         WireFault(*fault) if fault else None,
+        dropped,
     )
