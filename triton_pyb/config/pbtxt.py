@@ -210,6 +210,7 @@ class _Parser:
         self._tokens = Tokenizer(text, self._tokenizer_problem)
         self._root = Message(model_config_type(), 0, len(text))
         self._last_end = 0
+        self._before = Token(END, 0, 0, "")
 
     def document(self) -> Document:
         try:
@@ -250,6 +251,9 @@ class _Parser:
             kind = "comment"
         elif token.kind == STRING and wanted == "identifier":
             kind = "quoted-name"
+        elif token.text == ":" and self._before.kind == STRING and self._before.text[1:-1].isidentifier():
+            # `backend: "python" "max_batch_size": 8`: adjacent strings are one, so the fault shows only here
+            kind, token = "quoted-name", self._before
         elif token.text in ("}", "]", ">"):
             kind = "mismatched-bracket"
         elif token.start == 0 and token.text in ("{", "["):
@@ -264,9 +268,9 @@ class _Parser:
     # -- the grammar, one function for each Consume... of text_format.cc ----------------------------------
 
     def _advance(self) -> Token:
-        token = self._token
+        self._before = self._token
         self._token = self._tokens.next()
-        return token
+        return self._before
 
     def _looking_at(self, symbol: str) -> bool:
         return self._token.text == symbol and self._token.kind == SYMBOL

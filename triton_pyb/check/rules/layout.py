@@ -364,7 +364,7 @@ class ModelAsRepository(RepositoryRule):
     """
 
     code = "TPB1513"
-    stage = "poll"
+    severity = "warning"
     message = "'{name}' is a model folder: it holds a config.pbtxt"
     fix = "name the folder above it"
 
