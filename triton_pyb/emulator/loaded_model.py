@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from triton_pyb.emulator import meeting as meetings
-from triton_pyb.emulator import model_config
+from triton_pyb.emulator import model_config, warmup
 from triton_pyb.emulator.batcher import Batcher, Runner
 from triton_pyb.emulator.contract import Contract
 from triton_pyb.emulator.errors import LoadFailed
@@ -22,7 +22,7 @@ from triton_pyb.emulator.messages import FINAL, RESCHEDULE, WireFault, WireReque
 from triton_pyb.emulator.pending import Deliver, Pending
 from triton_pyb.emulator.sequence_batcher import SequenceBatcher
 from triton_pyb.emulator.statistics import Statistics
-from triton_pyb.emulator.validation import normalized, restored
+from triton_pyb.emulator.validation import RequestRefused, normalized, restored
 
 #: Backends that a stand-in of ours runs on the CPU: its model.py takes the place of the model's own.
 STAND_INS = {
@@ -146,6 +146,7 @@ class InstanceRunner:
 
     def __init__(self, model: LoadedModel, instance: ModelInstance, contract: Contract) -> None:
         self.model, self.instance, self._contract = model, instance, contract
+        self._declared = {tensor["name"] for tensor in model.config["output"]}
         self._reshaped = {t["name"]: t for t in model.config["output"] if "reshape" in t}
         self._batching = model.config["max_batch_size"] > 0
         self.reschedule: Callable[[Pending], None] | None = None  # set by an iterative scheduler
@@ -158,6 +159,7 @@ class InstanceRunner:
         outputs = [
             restored(tensor, self._reshaped[tensor.name], self._batching) if tensor.name in self._reshaped else tensor
             for tensor in response.outputs
+            if tensor.name in self._declared
         ]
         response = replace(response, outputs=outputs, final=final)
         return self._contract.checked(response, pending)
@@ -266,9 +268,32 @@ def load(name: str, version: int, folder: Path, config: Any, machine: Machine, h
         model.instances = _started(launches, host)
     except LoadError as error:
         raise failed(error, "INTERNAL") from None
+    try:
+        for instance in model.instances:
+            _warm_up(model, instance, folder)
+    except RequestRefused as error:
+        model.stop()
+        raise failed(error.message, error.code) from None
     contract = Contract.of(model.config, machine.mode, machine.strict_off)
     model.serve(_scheduler(model, [InstanceRunner(model, instance, contract) for instance in model.instances]))
     return model
+
+
+def _warm_up(model: LoadedModel, instance: ModelInstance, folder: Path) -> None:
+    for name, requests in warmup.samples(model.config, folder):
+        requests = [normalized(request, model.config)[0] for request in requests]
+        failures: list[str] = []
+
+        def note(index: int, response: WireResponse | None, flags: int, failures: list[str] = failures) -> None:
+            if response is not None and response.error is not None:
+                failures.append(response.error.message)
+
+        fault = instance.execute(requests, note)
+        if failures:
+            texts = "".join(f"{message}; " for message in failures)
+            raise RequestRefused(f"failed to run warmup sample '{name}': {texts}")
+        if fault is not None:
+            raise RequestRefused(f"failed to run warmup sample '{name}': {fault.what}")
 
 
 def _copied(config: Any) -> Any:

@@ -80,16 +80,16 @@ class SequenceBatcher:
             thread.start()
 
     def enqueue(self, pendings: list[Pending]) -> None:
-        refused: list[tuple[Pending, RequestRefused]] = []
+        refused: list[tuple[Pending, str]] = []
         with self._changed:
             for pending in pendings:
                 try:
                     self._accept(pending)
-                except RequestRefused as refusal:
-                    refused.append((pending, refusal))
+                except RequestRefused as error:
+                    refused.append((pending, error.message))
             self._changed.notify_all()
-        for pending, refusal in refused:
-            pending.fail(refusal.message, refusal.code, "request")
+        for pending, message in refused:
+            pending.fail(message, "INVALID_ARG", "request")
 
     def stop(self) -> None:
         """Finish what is queued in slots, then end the threads."""
