@@ -26,6 +26,11 @@ from .source import Source, file_of, label
 
 Content = bytes | Path
 
+#: A file where Python wants a folder: measured on 24.10, a cache written by the first load makes a server that polls
+#: load the model a second time, and ``model.py`` cannot forbid the cache that is written before it runs.
+NO_CACHE = "__pycache__"
+NO_CACHE_TEXT = b"A file, so that Python writes no cache here: a server that polls would load the model twice.\n"
+
 FILE_MODE, FOLDER_MODE = 0o644, 0o755
 
 _PACKAGE = Path(triton_pyb.__file__).parent
@@ -85,7 +90,7 @@ class ModelFolder(NamedTuple):
         hashes = {
             inside: sha256_of(content)
             for inside, content in self.files.items()
-            if inside != f"{self.version}/{MANIFEST_FILE}"
+            if inside not in (f"{self.version}/{MANIFEST_FILE}", f"{self.version}/{NO_CACHE}")
         }
         return Manifest(
             triton_pyb.__version__,
@@ -167,6 +172,7 @@ def step_folder(
     files: dict[str, Content] = {
         "config.pbtxt": _config_text(config, closure.function),
         "1/model.py": _model_py(closure),
+        f"1/{NO_CACHE}": NO_CACHE_TEXT,
         f"1/{SIGNATURE_FILE}": _json(travelling),
     }
     files.update({f"1/{inside}": path for inside, path in closure.files.items()})

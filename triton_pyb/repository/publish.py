@@ -7,6 +7,7 @@ import os
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from .folders import ModelFolder
 from .manifest import version_folders
@@ -58,31 +59,40 @@ def _exchange_all(folders: Sequence[ModelFolder], staging: Staging) -> None:
     put_in_place([(staging.folder / folder.name, staging.repository / folder.name) for folder in folders])
 
 
+class Move(NamedTuple):
+    """One change of name inside a publish."""
+
+    new: Path
+    old: Path
+    replaces: bool
+
+
 def put_in_place(pairs: Sequence[tuple[Path, Path]]) -> None:
-    """Exchange every (new, old) in order; when one fails, those before it are exchanged back.
+    """Move every (new, old) in order, exchanging where there is an old one; when one fails, all go back.
 
     Raises
     ------
     OSError
         Then every old folder is in its place again.
     """
-    done: list[tuple[Path, Path, bool]] = []
+    done: list[Move] = []
     try:
         for new, old in pairs:
-            existed = os.path.lexists(old)
-            if existed:
-                exchange(new, old)
-            else:
-                os.rename(new, old)
-            done.append((new, old, existed))
+            move = Move(new, old, os.path.lexists(old))
+            _move(move)
+            done.append(move)
     except OSError:
-        for new, old, existed in reversed(done):
+        for move in reversed(done):
             with contextlib.suppress(OSError):
-                if existed:
-                    exchange(new, old)
-                else:
-                    os.rename(old, new)
+                _move(move if move.replaces else Move(move.old, move.new, False))
         raise
+
+
+def _move(move: Move) -> None:
+    if move.replaces:
+        exchange(move.new, move.old)
+    else:
+        os.rename(move.new, move.old)
 
 
 def _publish_inside(folder: ModelFolder, place: Path) -> None:

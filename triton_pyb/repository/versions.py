@@ -222,40 +222,44 @@ def _needs_exchange(staging: Staging) -> None:
 
 
 def _apply(placed: Sequence[Published], staging: Staging, keep: int) -> None:
-    entry = placed[-1]
-    pairs = []
+    pairs: list[tuple[Path, Path]] = []
     try:
         for published in placed:
             if published.is_new:
-                place, new = staging.repository / published.name, staging.folder / published.name
-                published.folder.with_manifest().write(new)
-                if published is entry:
-                    shutil.copyfile(new / "config.pbtxt", new / published.folder.version / OLD_CONFIG)
-                for version in _kept(published, place, keep if published is entry else None):
-                    link_folder(version, new / version.name)
-                pairs.append((new, place))
+                pairs += _stage(published, staging, keep if published is placed[-1] else None)
         put_in_place(pairs)
         _prune(placed, staging)
     except OSError as error:
         raise unwritable(staging.repository, error) from None
 
 
-def _kept(published: Published, place: Path, keep: int | None) -> list[Path]:
-    """The old versions that stay; None: all, until the ensemble that names them is gone."""
-    if published.folder.as_it_is or not place.is_dir():
-        return []
-    versions = version_folders(place)
-    return versions if keep is None else versions[len(versions) - keep :] if keep < len(versions) else versions
+def _stage(published: Published, staging: Staging, keep: int | None) -> list[tuple[Path, Path]]:
+    """Write one model below the staging folder; what is to be moved where.
 
-
-def link_folder(old: Path, new: Path) -> None:
-    """The same folder once more, its files as hard links and its times kept: a polling server sees no change."""
-    shutil.copytree(old, new, copy_function=os.link)
+    A version folder that stays is not touched, not even by a hard link: Triton looks at its change time, and
+    would load it again.  An ensemble's folder is exchanged whole, since its configuration changes with its version.
+    """
+    place, new = staging.repository / published.name, staging.folder / published.name
+    number = published.folder.version
+    published.folder.with_manifest().write(new)
+    if keep is not None:
+        shutil.copyfile(new / "config.pbtxt", new / number / OLD_CONFIG)
+    if not place.is_dir() or published.folder.as_it_is:
+        return [(new, place)]
+    if keep is not None:
+        versions = version_folders(place)
+        for version in versions[max(len(versions) - keep, 0) :]:
+            shutil.copytree(version, new / version.name)
+        return [(new, place)]
+    moves = [(new / number, place / number)]
+    if (new / "config.pbtxt").read_bytes() != (place / "config.pbtxt").read_bytes():
+        moves.append((new / "config.pbtxt", place / "config.pbtxt"))
+    return moves
 
 
 def _exchange_folder(place: Path, staged: Path, number: str, chosen: Path) -> None:
     """Stage the folder at `place` with `chosen` once more under a new number, and its configuration."""
-    shutil.copytree(place, staged, copy_function=os.link)
+    shutil.copytree(place, staged)
     shutil.copytree(chosen, staged / number)
     manifest = parse_manifest(chosen / MANIFEST_FILE)
     if manifest is not None:
