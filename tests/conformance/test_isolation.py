@@ -9,27 +9,16 @@ import numpy as np
 import PIL.Image
 import pytest
 
-from triton_pyb import Pipeline
 from triton_pyb.emulator.errors import InferenceFailed
 
 from . import steps
-from .conftest import Server, strings
-
-
-def alone(step: Any, name: str) -> Pipeline:
-    """One step as a pipeline whose requests meet."""
-    return Pipeline(name, [step], max_queue_delay_microseconds=300_000)
+from .conftest import Server, failure, strings
 
 
 def picture(width: int, height: int, colour: tuple[int, int, int], kind: str = "PNG") -> bytes:
     file = io.BytesIO()
     PIL.Image.new("RGB", (width, height), colour).save(file, kind)
     return file.getvalue()
-
-
-def failure(answer: object) -> InferenceFailed:
-    assert isinstance(answer, InferenceFailed), answer
-    return answer
 
 
 def test_one_request_of_five_holds_no_picture(side: Server) -> None:
@@ -60,7 +49,7 @@ def rows(*values: float) -> dict[str, Any]:
 
 
 def test_stack_fails_the_call_and_names_the_way_out(side: Server) -> None:
-    entry = side.deploy(alone(steps.double, "doubling"))
+    entry = side.deploy_step(steps.double)
     answers = side.together(entry, [rows(1), rows(np.nan, 2), rows(3)])
     for answer in answers:
         error = failure(answer)
@@ -70,7 +59,7 @@ def test_stack_fails_the_call_and_names_the_way_out(side: Server) -> None:
 
 
 def test_split_fails_the_bad_request_only(side: Server) -> None:
-    entry = side.deploy(alone(steps.double_split, "splitting"))
+    entry = side.deploy_step(steps.double_split)
     answers = side.together(entry, [rows(1), rows(5, np.nan), rows(3), rows(4)])
     error = failure(answers[1])
     assert error.code == "INTERNAL"
@@ -82,7 +71,7 @@ def test_split_fails_the_bad_request_only(side: Server) -> None:
 
 
 def test_list_fails_the_request_of_an_item_error(side: Server) -> None:
-    entry = side.deploy(alone(steps.shout, "shouting"))
+    entry = side.deploy_step(steps.shout)
     answers = side.together(
         entry, [{"text": strings("a")}, {"text": strings("b", "")}, {"text": strings("한글 c")}]
     )
@@ -95,7 +84,7 @@ def test_list_fails_the_request_of_an_item_error(side: Server) -> None:
 
 
 def test_pad_gives_every_request_its_own_length(side: Server) -> None:
-    entry = side.deploy(alone(steps.padded, "padding"))
+    entry = side.deploy_step(steps.padded)
     sizes = [1, 5, 3]
     requests = [{"tokens": np.arange(2 * size, dtype=np.int32).reshape(2, size)} for size in sizes]
     for request, answer in zip(requests, side.together(entry, requests), strict=True):
@@ -104,7 +93,7 @@ def test_pad_gives_every_request_its_own_length(side: Server) -> None:
 
 
 def test_request_mode_never_joins(side: Server) -> None:
-    entry = side.deploy(alone(steps.whole, "wholes"))
+    entry = side.deploy_step(steps.whole)
     requests = [{"x": np.array([[n], [10]])} for n in range(3)]
     for n, answer in enumerate(side.together(entry, requests)):
         assert not isinstance(answer, InferenceFailed)
@@ -112,7 +101,7 @@ def test_request_mode_never_joins(side: Server) -> None:
 
 
 def test_masked_items_leave_the_others_of_their_request(side: Server) -> None:
-    entry = side.deploy(alone(steps.masked, "masking"))
+    entry = side.deploy_step(steps.masked)
     answers = side.together(
         entry,
         [{"x": np.array([[1, 2], [-1, 0], [3, 4]], np.float32)}, {"x": np.array([[5, 6]], np.float32)}],

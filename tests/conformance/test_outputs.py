@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from triton_pyb import Pipeline
 from triton_pyb.emulator.errors import InferenceFailed
 
 from . import steps
@@ -62,7 +61,7 @@ def test_strings_refused(side: Server, kind: str) -> None:
 
 
 def test_no_detections(side: Server) -> None:
-    entry = side.deploy(steps.detect)
+    entry = side.deploy_step(steps.detect)
     answer = side.infer(entry, {"count": np.array([[0]])})
     assert answer["boxes"].shape == (1, 0, 4)
     assert answer["scores"].shape == (1, 0)
@@ -70,32 +69,31 @@ def test_no_detections(side: Server) -> None:
 
 
 def test_optional_input(side: Server) -> None:
-    entry = side.deploy(steps.detect)
+    entry = side.deploy_step(steps.detect)
     answer = side.infer(entry, {"count": np.array([[2], [2]]), "text": strings("a", "b")})
     assert answer["label"].tolist() == [[b"a:2"], [b"b:2"]]
     assert answer["boxes"].dtype == np.float32
 
 
 def test_optional_input_of_some_requests_only(side: Server) -> None:
-    entry = side.deploy(Pipeline("detecting", [steps.detect], max_queue_delay_microseconds=300_000))
-    del entry  # an ensemble asks for every input; the step itself is what takes some without
+    entry = side.deploy_step(steps.detect)
     counts: list[dict[str, Any]] = [
         {"count": np.array([[1]])},
         {"count": np.array([[1]]), "text": strings("x")},
         {"count": np.array([[1]])},
     ]
-    answers = side.together("detect", counts)
+    answers = side.together(entry, counts)
     labels = [answer["label"].tolist() for answer in answers if not isinstance(answer, InferenceFailed)]
     assert labels == [[[b"none:1"]], [[b"x:1"]], [[b"none:1"]]]
 
 
 def test_requested_outputs_only(side: Server) -> None:
-    entry = side.deploy(steps.detect)
+    entry = side.deploy_step(steps.detect)
     assert list(side.infer(entry, {"count": np.array([[1]])}, outputs=["label"])) == ["label"]
 
 
 def test_the_same_buffer_for_every_item(side: Server) -> None:
-    entry = side.deploy(Pipeline("buffers", [steps.same_buffer], max_queue_delay_microseconds=300_000))
+    entry = side.deploy_step(steps.same_buffer)
     requests = [{"x": np.array([[n, n], [n + 0.5, n]], np.float32)} for n in range(4)]
     for request, answer in zip(requests, side.together(entry, requests), strict=True):
         assert not isinstance(answer, InferenceFailed)
