@@ -1,7 +1,7 @@
 """Write docs/errors.md: every error code of the package, from the calls that raise it.
 
-    python scripts/generate_errors.py           write it
-    python scripts/generate_errors.py --check   exit 1 when it is out of date
+python scripts/generate_errors.py           write it
+python scripts/generate_errors.py --check   exit 1 when it is out of date
 """
 
 from __future__ import annotations

@@ -174,7 +174,11 @@ def test_a_clean_tree_is_green(tmp_path: Path) -> None:
         ("__init__", "from .config import schema", "__init__.py:1: imports triton_pyb.config.schema, a floor above"),
         ("runtime__casting", "import torch", "imports torch, which may be missing where the model runs"),
         ("runtime__casting", "def f():\n    import torch", "imports torch, which may be missing"),
-        ("runtime__casting", "if TYPE_CHECKING:\n    import torch", "casting.py:2: imports torch, which may be missing"),
+        (
+            "runtime__casting",
+            "if TYPE_CHECKING:\n    import torch",
+            "casting.py:2: imports torch, which may be missing",
+        ),
         ("runtime__images", "import PIL.Image", "runtime/images.py:1: imports PIL at module level"),
         ("__init__", "import requests", "__init__.py:1: imports requests, which may be missing"),
         ("helpers", "", "helpers.py: neither a floor"),

@@ -89,13 +89,11 @@ dynamic_batching {
 
 
 def test_the_whole_text_of_a_step_with_batching() -> None:
-    config = step_config(
-        "pre", *sides(True), max_batch_size=8, instances=2, max_queue_delay_microseconds=500
-    )
+    config = step_config("pre", *sides(True), max_batch_size=8, instances=2, max_queue_delay_microseconds=500)
     text = to_pbtxt(config, "Written by hand.")
     assert parsed(text) == parsed(BATCHING)
     assert text.startswith("# Written by hand.\n")
-    assert 'dims: [3, 8, 8]' in text and "dims: [-1, 4]" in text
+    assert "dims: [3, 8, 8]" in text and "dims: [-1, 4]" in text
 
 
 def test_the_explicit_form_counts_the_items_itself_and_never_joins() -> None:
@@ -169,7 +167,7 @@ def test_the_header_is_a_comment_whatever_it_says() -> None:
     assert to_pbtxt(config).startswith("name:")
 
 
-@pytest.mark.parametrize("header", ["a\rname: \"other\"", "a\x0cb", "a\u2028b", "a\x85b"])
+@pytest.mark.parametrize("header", ['a\rname: "other"', "a\x0cb", "a\u2028b", "a\x85b"])
 def test_no_odd_line_end_gets_out_of_the_comment(header: str) -> None:
     config = step_config("m", [], [], max_batch_size=8)
     assert parsed(to_pbtxt(config, header)) == config
@@ -198,9 +196,7 @@ outputs = st.builds(lambda tensor: TensorConfig(tensor.name, tensor.dtype, tenso
 def test_the_text_says_all_that_the_message_says(
     inputs: list[TensorConfig], outputs: list[TensorConfig], max_batch_size: int, delay: int
 ) -> None:
-    config = step_config(
-        "m", inputs, outputs, max_batch_size=max_batch_size, max_queue_delay_microseconds=delay
-    )
+    config = step_config("m", inputs, outputs, max_batch_size=max_batch_size, max_queue_delay_microseconds=delay)
     read = parsed(to_pbtxt(config, "header"))
     assert read == config
     assert tensors_of(read, "input") == tuple(inputs) and tensors_of(read, "output") == tuple(outputs)

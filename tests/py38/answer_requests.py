@@ -1,10 +1,12 @@
-"""Run a packaged model in this Python, whatever it is: ``python answer_requests.py VERSION_FOLDER NAME CONFIG INSTALLED``.
+"""Run a packaged model in this Python: ``python answer_requests.py VERSION_FOLDER NAME CONFIG INSTALLED``.
 
 INSTALLED goes first on ``sys.path``: what else is installed under the same names must not win.
 
 Reads requests as JSON lines from stdin and writes one JSON line of answers; 3.8 and newer, numpy only.
 Text stands for TYPE_STRING, base64 behind "b64:" for bytes that are none.
 """
+# Python 3.8
+# mypy: disable-error-code="no-untyped-def, no-untyped-call"
 
 import base64
 import json
@@ -23,7 +25,7 @@ sys.path.append(folder)
 import triton_python_backend_utils as pb_utils  # noqa: E402  # after the path is set
 
 
-def array(value, dtype):  # type: ignore[no-untyped-def]
+def array(value, dtype):
     if dtype != "BYTES":
         return np.array(value, dtype)
     made = np.array(value, object)
@@ -32,7 +34,7 @@ def array(value, dtype):  # type: ignore[no-untyped-def]
     return made
 
 
-def plain(tensor):  # type: ignore[no-untyped-def]
+def plain(tensor):
     values = tensor.as_numpy()
     if values.dtype == object:
         values = np.array([element.decode() for element in values.ravel()], object).reshape(values.shape)

@@ -21,7 +21,7 @@ from triton_pyb.repository import build
 HERE = Path(__file__).parent
 
 #: Annotations that Python 3.8 could not evaluate: `X | None`, `dict[str, Any]`, a name under TYPE_CHECKING.
-APP = '''
+APP = """
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -48,7 +48,9 @@ def each(text: str, size: Annotated[np.ndarray, Tensor("INT32", (2,))], lang: st
 
 
 @model(batch="stack", fallback="split")
-def stack(x: Annotated[np.ndarray, Tensor("FP64", ("L",))], ctx: Context) -> Annotated[np.ndarray, Tensor("FP32", (1,), name="sum")]:
+def stack(
+    x: Annotated[np.ndarray, Tensor("FP64", ("L",))], ctx: Context
+) -> Annotated[np.ndarray, Tensor("FP32", (1,), name="sum")]:
     if np.isnan(x).any():
         raise ValueError("not a number")
     return x.sum(axis=1, keepdims=True)
@@ -60,14 +62,16 @@ def listed(value: Batch[Annotated[dict[str, Any] | list[int], Json()]]) -> Batch
 
 
 @model(batch="pad")
-def pad(tokens: Annotated[np.ndarray, Tensor("INT64", ("L",))]) -> Annotated[np.ndarray, Tensor("INT64", ("L",), name="next")]:
+def pad(
+    tokens: Annotated[np.ndarray, Tensor("INT64", ("L",))]
+) -> Annotated[np.ndarray, Tensor("INT64", ("L",), name="next")]:
     return tokens + 1
 
 
 @model
 def picture(image: Annotated[np.ndarray, Image("RGB")]) -> Annotated[np.ndarray, Tensor("UINT8", (3,), name="first")]:
     return image[0, 0]
-'''
+"""
 
 
 def text(*values: str) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 It has what release 21.10 has: no Logger, no error codes.
 """
+# ruff: noqa: UP006, UP035, UP045  # Python 3.8
 
 from typing import Any, Dict, List, Optional
 

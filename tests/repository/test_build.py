@@ -31,7 +31,9 @@ PIPELINE = """
         return np.full(3, len(text), np.float32)
 
     @postprocess(batch="stack")
-    def after(OUTPUT__0: Annotated[np.ndarray, Tensor("FP32", (2,))]) -> Annotated[np.ndarray, Tensor("FP32", (2,), name="result")]:
+    def after(
+        OUTPUT__0: Annotated[np.ndarray, Tensor("FP32", (2,))]
+    ) -> Annotated[np.ndarray, Tensor("FP32", (2,), name="result")]:
         return OUTPUT__0 * words.FACTOR
 
     core = TorchScriptModel("core", "core.pt", {"INPUT__0": Tensor("FP32", (3,))}, {"OUTPUT__0": Tensor("FP32", (2,))})
@@ -50,7 +52,7 @@ def test_a_pipeline_becomes_four_model_folders(write: Write, tmp_path: Path) -> 
     assert sorted(path.name for path in (tmp_path / "models").iterdir()) == ["after", "before", "core", "whole"]
     before = set(tree(tmp_path / "models/before"))
     assert {"config.pbtxt", "1/model.py", "1/signature.json", "1/app.py", "1/words.py"} <= before
-    assert "1/unrelated.py" not in before and not [name for name in before if "__pycache__" in name]
+    assert "1/unrelated.py" not in before and not [name for name in before if "__pycache__/" in name]
     runtime = {name for name in before if name.startswith("1/triton_pyb/")}
     package = Path(triton_pyb.__file__).parent
     assert runtime == {"1/triton_pyb/__init__.py"} | {
@@ -94,8 +96,9 @@ def test_same_input_same_bytes(write: Write, tmp_path: Path) -> None:
     for number, folder in enumerate((one, one, other)):
         repository = tmp_path / f"models{number}"
         if folder is other:
-            program = f"from triton_pyb.repository import build; build({str(folder / 'app.py:pipeline')!r}, {str(repository)!r})"
-            subprocess.run([sys.executable, "-c", program], check=True, cwd=tmp_path)
+            program = "import sys; from triton_pyb.repository import build; build(*sys.argv[1:])"
+            target = f"{folder}/app.py:pipeline"
+            subprocess.run([sys.executable, "-c", program, target, str(repository)], check=True, cwd=tmp_path)
         else:
             build(f"{folder}/app.py:pipeline", repository)
         trees.append(tree(repository))
@@ -158,8 +161,7 @@ def mistake(target: object, repository: Path, code: str) -> BuildError:
 def test_a_step_that_stands_in_no_file(tmp_path: Path) -> None:
     names: dict[str, object] = {"__name__": "__main__"}
     exec(
-        "from triton_pyb import preprocess\n"
-        "@preprocess(outputs={'out': str})\ndef step(text: str): return text\n",
+        "from triton_pyb import preprocess\n@preprocess(outputs={'out': str})\ndef step(text: str): return text\n",
         names,
     )
     error = mistake(names["step"], tmp_path / "models", "TPB404")
@@ -191,7 +193,9 @@ def test_what_is_neither_a_pipeline_nor_a_step(tmp_path: Path, thing: object) ->
 
 
 def test_a_module_named_like_one_of_the_standard_library(write: Write, tmp_path: Path) -> None:
-    folder = write(**{"app.py": STEP.replace("    from triton_pyb", "    import json\n    from triton_pyb", 1), "json.py": ""})
+    folder = write(
+        **{"app.py": STEP.replace("    from triton_pyb", "    import json\n    from triton_pyb", 1), "json.py": ""}
+    )
     with pytest.raises(BuildError) as caught:
         build(f"{folder}/app.py", tmp_path / "models")
     assert caught.value.code in ("TPB402", "TPB406")

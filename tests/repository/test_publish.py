@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from triton_pyb.repository import BuildError, build
+from triton_pyb.repository import BuildError, build, staging
 from triton_pyb.repository.folders import ModelFolder
+from triton_pyb.repository.staging import Staging
 
 from .applications import tree
 from .conftest import STEP, Write
@@ -135,3 +136,26 @@ def test_a_relative_repository(target: str, tmp_path: Path, monkeypatch: pytest.
     monkeypatch.chdir(tmp_path)
     build(target, "models")
     assert (tmp_path / "models/whole").is_dir() and around(tmp_path / "models") == []
+
+
+def test_two_builds_at_once(target: str, repository: Path) -> None:
+    with Staging(repository):
+        with pytest.raises(BuildError) as caught:
+            build(target, repository)
+    error = caught.value
+    assert (error.code, error.what) == ("TPB421", f"another build is writing '{repository}'")
+    assert error.fix == "wait until it has ended, and build again"
+    build(target, repository)
+
+
+def test_a_repository_on_a_mount_of_its_own(target: str, repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A container's volume: nothing can be exchanged whole, which is said; versions cannot be published there."""
+    monkeypatch.setattr(staging, "mount_of", lambda path: str(path))
+    with pytest.raises(BuildError) as caught:
+        build(target, repository, new_version=True)
+    error = caught.value
+    assert error.code == "TPB422" and "because it is a mount of its own" in error.what
+    assert error.fix.startswith("build without --new-version")
+    built = build(target, repository)
+    assert any("mount of its own" in note for note in built.notes)
+    assert (repository / "whole/config.pbtxt").is_file() and around(repository) == []

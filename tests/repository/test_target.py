@@ -50,7 +50,9 @@ def test_a_relative_path(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     assert isinstance(load_target("app.py:pipeline"), Pipeline)
 
 
-@pytest.mark.xfail(strict=True, reason="a target that is a module stays in sys.modules: an edited file is not read again")
+@pytest.mark.xfail(
+    strict=True, reason="a target that is a module stays in sys.modules: an edited file is not read again"
+)
 def test_a_module_leaves_nothing_behind(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(write(**{"wares/__init__.py": "", "wares/app.py": STEP}))
     before = set(sys.modules)

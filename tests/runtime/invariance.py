@@ -25,15 +25,15 @@ class Item(NamedTuple):
     vector: tuple[int, ...]
     pair: tuple[int, int]
     text: str
-    count: int | None  # None: the optional input is left out
+    amount: int | None  # of the input `count`; None: it is left out
 
     @property
     def company(self) -> tuple[int, bool]:
         """Items that differ here cannot come in one request."""
-        return len(self.vector), self.count is None
+        return len(self.vector), self.amount is None
 
     def expected(self) -> dict[str, Any]:
-        count = DEFAULT_COUNT if self.count is None else self.count
+        count = DEFAULT_COUNT if self.amount is None else self.amount
         return {
             "doubled": np.array(self.vector, np.float32) * 2,
             "total": np.float64(sum(self.pair) + count),
@@ -67,7 +67,7 @@ items = st.builds(
     vector=st.lists(numbers, min_size=1, max_size=3).map(tuple),
     pair=st.tuples(numbers, numbers),
     text=texts,
-    count=st.none() | numbers,
+    amount=st.none() | numbers,
 )
 
 
@@ -146,7 +146,8 @@ def said(batch: str, **options: Any) -> Any:
     """`columns` as a step of that mode."""
 
     def listed(words: dict[str, Any]) -> dict[str, Any]:
-        return {name: word if "Batch" in str(word) else Batch[word] for name, word in words.items()}
+        many: Any = Batch
+        return {name: word if "Batch" in str(word) else many[word] for name, word in words.items()}
 
     everything = batch == "list"
     return model.wrap(
@@ -200,6 +201,6 @@ def wire(part: list[Item], batching: bool) -> dict[str, Array]:
         "pair": np.array([item.pair for item in part], np.int32).reshape(len(part), 2),
         "text": np.array([item.text.encode() for item in part], object).reshape(value),
     }
-    if part and part[0].count is not None:
-        request["count"] = np.array([item.count for item in part], np.int64).reshape(value)
+    if part and part[0].amount is not None:
+        request["count"] = np.array([item.amount for item in part], np.int64).reshape(value)
     return request

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from triton_pyb.runtime.execution import Answer, Execution, Refusal
+from triton_pyb.runtime.execution import Answer, Execution
+from triton_pyb.runtime.refusals import Refusal
 from triton_pyb.runtime.steps import mark_of
 
 Request = Mapping[str, Any]

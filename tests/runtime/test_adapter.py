@@ -11,7 +11,16 @@ import numpy as np
 import pytest
 
 from tests.py38 import triton_python_backend_utils as stand_in
-from triton_pyb import Annotated, DeclarationError, NotFound, Reject, Tensor, TritonPybError, preprocess, triton_python_model
+from triton_pyb import (
+    Annotated,
+    DeclarationError,
+    NotFound,
+    Reject,
+    Tensor,
+    TritonPybError,
+    preprocess,
+    triton_python_model,
+)
 
 Array = np.ndarray[Any, Any]
 
@@ -144,12 +153,20 @@ def test_the_explicit_form_loads_too(pb_utils: ModuleType) -> None:
     "changes, said",
     [
         ({"input": config()["input"][1:]}, "input 'x': config.pbtxt says nothing, the function TYPE_FP32 [2]"),
-        ({"output": [{"name": "y", "data_type": "TYPE_FP64", "dims": ["2"]}]}, "output 'y': config.pbtxt says TYPE_FP64 [2]"),
-        ({"output": [{"name": "y", "data_type": "TYPE_FP32", "dims": ["3"]}]}, "says TYPE_FP32 [3], the function TYPE_FP32 [2]"),
+        (
+            {"output": [{"name": "y", "data_type": "TYPE_FP64", "dims": ["2"]}]},
+            "output 'y': config.pbtxt says TYPE_FP64 [2]",
+        ),
+        (
+            {"output": [{"name": "y", "data_type": "TYPE_FP32", "dims": ["3"]}]},
+            "says TYPE_FP32 [3], the function TYPE_FP32 [2]",
+        ),
         ({"max_batch_size": 0}, "input 'x': config.pbtxt says TYPE_FP32 [2], the function TYPE_FP32 [-1, 2]"),
     ],
 )
-def test_an_edited_configuration_is_refused_when_it_loads(pb_utils: ModuleType, changes: dict[str, Any], said: str) -> None:
+def test_an_edited_configuration_is_refused_when_it_loads(
+    pb_utils: ModuleType, changes: dict[str, Any], said: str
+) -> None:
     with pytest.raises(TritonPybError) as caught:
         load(model_config={**config(), **changes})
     error = caught.value

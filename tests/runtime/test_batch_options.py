@@ -15,7 +15,7 @@ Array = np.ndarray[Any, Any]
 def mistake(code: str, **options: Any) -> DeclarationError:
     with pytest.raises(DeclarationError) as caught:
 
-        @model(**options)
+        @model(**options)  # type: ignore[untyped-decorator]  # whatever the options are
         def step(x: Annotated[Array, Tensor("FP32", ("L",))]) -> Annotated[Array, Tensor("FP32", (2,), name="y")]:
             return x
 
@@ -52,7 +52,11 @@ def test_an_option_of_another_mode(options: dict[str, Any], fix: str) -> None:
         ({"workers": True}, "workers=True is not a whole number", "write a whole"),
         ({"batch": "stack", "limit": 1.5}, "limit=1.5 is not a whole number", "write a whole"),
         ({"batch": "stack", "group_by": ""}, "group_by='' is not the name of an input or of a parameter", "write"),
-        ({"batch": "stack", "fallback": "spilt"}, "fallback='spilt' is unknown; did you mean 'split'?", 'write "split"'),
+        (
+            {"batch": "stack", "fallback": "spilt"},
+            "fallback='spilt' is unknown; did you mean 'split'?",
+            'write "split"',
+        ),
         ({"on_item_error": "maks"}, "on_item_error='maks' is unknown; did you mean 'mask'?", 'write "fail_request" or'),
         ({"batch": "pad", "pad_value": "0"}, "pad_value='0' is not a number", "write a number"),
         ({"readonly": 1}, "readonly=1 is not True or False", "write True or False"),

@@ -52,7 +52,12 @@ def unwritable(result: Any, kind: Any) -> str:
 def received(kind: Any, element: Any, dtype: Any = object) -> Any:
     """What a function gets for one element on the wire."""
     seen = []
-    step = model.wrap(lambda x: seen.append(x) or "", inputs={"x": kind}, outputs={"out": str}, name="m")
+
+    def seeing(x: Any) -> str:
+        seen.append(x)
+        return ""
+
+    step = model.wrap(seeing, inputs={"x": kind}, outputs={"out": str}, name="m")
     array = np.empty((1, 1), dtype)
     array[0, 0] = element
     answered(run(step, {"x": array})[0])
@@ -111,7 +116,9 @@ def test_deep_json_is_refused_and_not_a_crash() -> None:
     refused(answer, "INVALID_ARG")
 
 
-@pytest.mark.xfail(strict=True, reason="json.loads takes NaN and Infinity, which are no JSON, and hands them to the function")
+@pytest.mark.xfail(
+    strict=True, reason="json.loads takes NaN and Infinity, which are no JSON, and hands them to the function"
+)
 def test_nan_is_no_json_coming_in() -> None:
     (answer,) = run(returning("", str), {"x": ["a"]})
     answered(answer)

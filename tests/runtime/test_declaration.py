@@ -1,17 +1,20 @@
 """From annotations, or inputs=/outputs=, to a Signature; and every mistake on the way, with its place and its fix."""
 
+# mypy: disable-error-code="empty-body"
+# Most functions here are read and never called.
+
 from __future__ import annotations
 
 import dataclasses
 import inspect
 import re
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable
 from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 import pytest
 
-from triton_pyb import Annotated, Batch, DeclarationError, Image, Json, Name, Tensor, model, preprocess
+from triton_pyb import Annotated, Batch, DeclarationError, Image, Json, Name, Tensor, model
 from triton_pyb.runtime.errors import SeveralErrors
 from triton_pyb.runtime.signature import Field, Signature
 from triton_pyb.runtime.steps import mark_of
@@ -245,7 +248,11 @@ def test_an_argument_that_inputs_forgets() -> None:
     [
         ("FP31", "input 'x': unknown dtype 'FP31'; did you mean 'FP", "Triton's dtypes are BOOL, UINT8"),
         ("quux", "input 'x': unknown dtype 'quux'", "Triton's dtypes are"),
-        ("BF16", "input 'x': BF16 has no numpy dtype", "use torch.Tensor (BF16 travels through DLPack, from 24.08 on), FP32"),
+        (
+            "BF16",
+            "input 'x': BF16 has no numpy dtype",
+            "use torch.Tensor (BF16 travels through DLPack, from 24.08 on), FP32",
+        ),
     ],
 )
 def test_an_unknown_dtype(dtype: str, what: str, fix: str) -> None:
@@ -287,7 +294,11 @@ class Odd: ...
 @pytest.mark.parametrize(
     "annotation, what, fix",
     [
-        (dict[str, int], "input 'x': dict[str, int] alone does not say how it travels", "write `Annotated[..., Json()]`"),
+        (
+            dict[str, int],
+            "input 'x': dict[str, int] alone does not say how it travels",
+            "write `Annotated[..., Json()]`",
+        ),
         (list, "input 'x': list alone does not say how it travels", "write `Annotated[..., Json()]`"),
         (Array, "input 'x': an array needs its dtype and its shape per item", "write `Annotated[np.ndarray, Tensor("),
         (np.ndarray, "input 'x': an array needs its dtype and its shape per item", "write `Annotated[np.ndarray, "),
@@ -337,12 +348,14 @@ def test_a_size_that_is_none(size: Any) -> None:
     step.__annotations__["x"] = Annotated[Array, Tensor("FP32", (3, size))]
 
     error = mistake(step, "TPB106")
-    assert error.what == f"input 'x': {size!r} in the shape {(3, size)!r} is neither a size above 0, nor -1, nor a symbol"
+    assert (
+        error.what == f"input 'x': {size!r} in the shape {(3, size)!r} is neither a size above 0, nor -1, nor a symbol"
+    )
     assert error.fix == 'write a positive int, -1 for any size, or a name such as "H"'
 
 
 def test_a_shape_that_is_none() -> None:
-    def step(x: Annotated[Array, Tensor("FP32", 1.5)]) -> Text: ...  # type: ignore[arg-type]
+    def step(x: Annotated[Array, Tensor("FP32", 1.5)]) -> Text: ...
 
     error = mistake(step, "TPB106")
     assert error.what == "input 'x': 1.5 is no shape"
@@ -399,9 +412,7 @@ def test_a_value_that_is_no_array_in_a_joined_mode() -> None:
     def step(text: str) -> Annotated[Array, Tensor("FP32", (2,), name="y")]: ...
 
     error = mistake(step, "TPB110", batch="stack")
-    assert error.what == (
-        "input 'text': with batch='stack' the function sees many items at once, and text is no array"
-    )
+    assert error.what == ("input 'text': with batch='stack' the function sees many items at once, and text is no array")
     assert error.fix == "write Batch[...] around it: a list with one entry per item"
 
 
@@ -409,7 +420,7 @@ def test_a_list_of_items_where_one_item_comes() -> None:
     def step(text: Batch[str]) -> Text: ...
 
     error = mistake(step, "TPB110")
-    assert error.what == 'input \'text\': Batch[...] with batch="each": the function sees one item at a time'
+    assert error.what == "input 'text': Batch[...] with batch=\"each\": the function sees one item at a time"
     assert error.fix.startswith("drop Batch[...]")
 
 

@@ -30,7 +30,9 @@ def test_every_usual_spelling_means_the_same(name: str) -> None:
     assert {dtypes.canonical(spelling) for spelling in spellings} == {name}
 
 
-@pytest.mark.parametrize("spelling", ["BYTES", "bytes", "TYPE_STRING", "string", "TYPE_BYTES", str, bytes, np.dtype("S5"), object])
+@pytest.mark.parametrize(
+    "spelling", ["BYTES", "bytes", "TYPE_STRING", "string", "TYPE_BYTES", str, bytes, np.dtype("S5"), object]
+)
 def test_text_is_bytes(spelling: object) -> None:
     assert dtypes.canonical(spelling) == "BYTES"
 

@@ -29,9 +29,7 @@ def rows(*values: float) -> Array:
 
 @pytest.mark.parametrize("mode", invariance.MODES)
 @given(split=invariance.splits(), batching=st.booleans())
-def test_any_split_into_requests_gives_the_same_answers(
-    mode: str, split: invariance.Split, batching: bool
-) -> None:
+def test_any_split_into_requests_gives_the_same_answers(mode: str, split: invariance.Split, batching: bool) -> None:
     invariance.check(invariance.STEPS[mode], split, batching)
 
 
@@ -261,7 +259,5 @@ def test_a_step_with_only_optional_inputs_answers_one_item() -> None:
 def test_a_hundred_requests_keep_their_order() -> None:
     requests = [{"x": rows(*range(10 * index, 10 * index + index % 3))} for index in range(100)]
     for step in (picky, joined):
-        for request, answer in zip(requests, run(step, *requests[1:]), strict=False):
-            assert len(answered(answer)["y"]) in (0, 1, 2)
         for request, answer in zip(requests[1:], run(step, *requests[1:]), strict=True):
             np.testing.assert_array_equal(answered(answer)["y"], request["x"])

@@ -175,7 +175,14 @@ def test_the_function_rejects_an_item(batch: str) -> None:
                 ctx.reject(index, NotFound("three is not there"))
         return x
 
-    step.__annotations__.update({"x": word, "return": Batch[Annotated[Array, Tensor("FP32", (2,), name="y")]] if batch == "list" else Annotated[Array, Tensor("FP32", (2,), name="y")]})
+    step.__annotations__.update(
+        {
+            "x": word,
+            "return": Batch[Annotated[Array, Tensor("FP32", (2,), name="y")]]
+            if batch == "list"
+            else Annotated[Array, Tensor("FP32", (2,), name="y")],
+        }
+    )
     answers = run(model(batch=batch, name="m")(step), {"x": rows(5, 1)}, {"x": rows(6)}, {"x": rows(3)})
     assert "item 1 of 2: one is not wanted" in refused(answers[0], "INVALID_ARG")
     assert firsts(answers[1]) == [6]
@@ -266,9 +273,7 @@ def test_after_a_fatal_error_every_request_is_refused(batch: str) -> None:
         calls.append(1)
         raise Fatal("the device is gone")
 
-    step = model.wrap(
-        function, inputs={"x": Tensor("INT8")}, outputs={"y": Tensor("INT8")}, name="m", batch=batch
-    )
+    step = model.wrap(function, inputs={"x": Tensor("INT8")}, outputs={"y": Tensor("INT8")}, name="m", batch=batch)
     ready = execution(step)
     request = {"x": np.zeros((1, 1), np.int8)}
     for answer in [*ready.run([request, request]), *ready.run([request])]:

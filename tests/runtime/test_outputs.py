@@ -73,7 +73,10 @@ def test_a_dict_is_the_value_itself_where_json_is_declared() -> None:
     "value, said",
     [
         ({"label": "cat"}, "output 'score' is missing from what the function returned [TPB201]"),
-        ({"label": "cat", "scores": 1}, "output 'score' is missing from what the function returned; did you mean 'scores'?"),
+        (
+            {"label": "cat", "scores": 1},
+            "output 'score' is missing from what the function returned; did you mean 'scores'?",
+        ),
         ({"label": "cat", "score": 1, "x": 2}, "the function returned 'x', which is no declared output [TPB201]"),
         (("cat",), "the function returned a tuple of 1, expected 2 [TPB201]"),
         (("cat", 1, 2), "the function returned a tuple of 3, expected 2 [TPB201]"),
@@ -120,7 +123,10 @@ def test_items_of_two_shapes_in_one_request() -> None:
     one, other = run(ragged, {"x": np.array([[2], [3]], np.int8)}, {"x": np.array([[3]], np.int8)})
     message = refused(one, "INTERNAL")
     assert "item 1 of 2" in message
-    assert "output 'y' has the shape [3] in item 1 and [2] in an item before it: one tensor holds one shape [TPB207]" in message
+    assert (
+        "output 'y' has the shape [3] in item 1 and [2] in an item before it: one tensor holds one shape [TPB207]"
+        in message
+    )
     assert answered(other)["y"].shape == (1, 3)
 
 
@@ -150,7 +156,9 @@ def test_as_many_entries_as_items() -> None:
     assert "output 'y' has 1 entries, expected 2 [TPB203]" in refusal(["a"], listed, batch="stack", n_items=2)
 
 
-@pytest.mark.parametrize("value, kind", [("ab", "str"), (b"ab", "bytes"), ({"a": 1, "b": 2}, "dict"), (3, "int"), (None, "NoneType")])
+@pytest.mark.parametrize(
+    "value, kind", [("ab", "str"), (b"ab", "bytes"), ({"a": 1, "b": 2}, "dict"), (3, "int"), (None, "NoneType")]
+)
 def test_one_thing_is_not_taken_for_a_list(value: Any, kind: str) -> None:
     message = refusal(value, {"y": Batch[Annotated[Any, Json()]]}, batch="stack", n_items=2)
     assert f"output 'y' is a {kind}, expected a list with one entry per item [TPB209]" in message
@@ -160,7 +168,10 @@ def test_a_list_of_arrays_in_a_joined_call() -> None:
     listed = {"y": Batch[Annotated[Array, Tensor("FP32", ("N",))]]}
     assert answered(give([np.ones(2), np.zeros(2)], listed, "stack", 2))["y"].tolist() == [[1, 1], [0, 0]]
     message = refusal([np.ones(2), np.zeros(3)], listed, batch="stack", n_items=2)
-    assert "output 'y' has the shape [3] in item 1 and [2] in an item before it: one tensor holds one shape [TPB207]" in message
+    assert (
+        "output 'y' has the shape [3] in item 1 and [2] in an item before it: one tensor holds one shape [TPB207]"
+        in message
+    )
     assert "[TPB204]" in refusal([np.ones((2, 2)), np.zeros(3)], listed, batch="stack", n_items=2)
 
 
@@ -170,7 +181,11 @@ def test_a_list_of_arrays_in_a_joined_call() -> None:
 @pytest.mark.parametrize("batching, shape", [(True, (2, 1)), (False, (2,))])
 def test_a_value_in_both_forms(batching: bool, shape: tuple[int, ...]) -> None:
     @model
-    def step(text: str) -> tuple[Annotated[str, Name("a")], Annotated[float, Name("b")], Annotated[Array, Tensor("INT8", (3,), name="c")]]:
+    def step(
+        text: str,
+    ) -> tuple[
+        Annotated[str, Name("a")], Annotated[float, Name("b")], Annotated[Array, Tensor("INT8", (3,), name="c")]
+    ]:
         return text, 0.5, np.zeros(3, np.int8)
 
     outputs = answered(run(step, {"text": np.full(shape, b"x", object)}, batching=batching)[0])

@@ -10,7 +10,6 @@ from triton_pyb import Annotated, Image, Json, Name, Tensor, preprocess
 from triton_pyb.runtime.signature import Field, Signature
 from triton_pyb.runtime.steps import mark_of
 
-
 NOTHING = np.zeros((0, 3, 0), np.float16)
 
 

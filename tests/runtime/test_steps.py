@@ -45,7 +45,7 @@ def test_a_marked_function_is_the_plain_function() -> None:
     marked = preprocess(twice)
     assert marked is twice
     assert marked(np.ones(2)).tolist() == [2.0, 2.0]
-    assert marked([1], ) == [1, 1]  # type: ignore[arg-type]  # nothing is checked or cast in a plain call
+    assert marked([1]) == [1, 1]  # type: ignore[arg-type]  # nothing is checked or cast in a plain call
     assert marked.__doc__ == "Doubles." and inspect.isfunction(marked)
     assert pickle.loads(pickle.dumps(marked)) is marked
 
@@ -143,9 +143,7 @@ def test_a_name_that_never_exists_is_an_error_when_it_is_needed() -> None:
         mark.signature  # noqa: B018
     error = caught.value
     assert error.code == "TPB115"
-    assert error.what == (
-        "an annotation cannot be resolved: input 'x': name 'OnlyWhileChecking' is not defined"
-    )
+    assert error.what == ("an annotation cannot be resolved: input 'x': name 'OnlyWhileChecking' is not defined")
     assert error.where.startswith("step() (") and Path(__file__).name in error.where
     assert error.fix == "import the name at module level (outside `if TYPE_CHECKING:`)"
 
@@ -173,7 +171,7 @@ def test_a_wrong_annotation_beside_an_unknown_name_is_reported_at_once() -> None
 def test_numbers_are_checked_at_the_decorator(options: dict[str, Any], what: str, fix: str) -> None:
     with pytest.raises(DeclarationError) as caught:
 
-        @preprocess(**options)
+        @preprocess(**options)  # type: ignore[untyped-decorator]  # whatever the options are
         def step(x: str) -> Annotated[str, Name("y")]:
             return x
 

@@ -31,6 +31,8 @@ from triton_pyb import (
 
 Pixels = Annotated[NDArray[np.float32], Tensor("FP32", (3, 224, 224), name="pixels")]
 
+FOR_TESTS = Context.for_test()
+
 
 @preprocess
 def bare(image: Annotated[NDArray[np.uint8], Image("RGB")]) -> Pixels:
@@ -40,7 +42,7 @@ def bare(image: Annotated[NDArray[np.uint8], Image("RGB")]) -> Pixels:
 
 
 @preprocess(name="called", max_batch_size=8, instances=2, workers=4)
-def called(text: str, lang: str = "ko", ctx: Context = Context.for_test()) -> Annotated[str, Name("out")]:
+def called(text: str, lang: str = "ko", ctx: Context = FOR_TESTS) -> Annotated[str, Name("out")]:
     return f"{text} {lang} {ctx.request_id}"
 
 
