@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 import functools
 from dataclasses import dataclass, field
-from importlib import resources
 
+from triton_pyb.config import releases
 from triton_pyb.runtime.errors import TritonPybError, did_you_mean
 
 #: The release that the rules were measured on.
@@ -80,16 +79,9 @@ class Target:
         return CONTAINER_BACKENDS - ({"tensorflow"} if self.at_least("25.03") else set())
 
 
-@functools.cache
-def releases() -> dict[str, dict[str, str]]:
-    """Release -> what its container holds (``releases.csv``)."""
-    with resources.files("triton_pyb.check").joinpath("releases.csv").open(encoding="utf-8") as stream:
-        return {row["release"]: row for row in csv.DictReader(stream)}
-
-
 def python_of(release: str) -> tuple[int, int]:
     """``"21.10"`` -> ``(3, 8)``; a release without an entry counts as its predecessor."""
-    table = releases()
+    table = releases.table()
     known = [name for name in table if table[name]["python"] and _ordered(name) <= _ordered(release)]
     text = table[known[-1]]["python"] if known else "3.8"
     major, minor = text.split(".")[:2]
@@ -104,9 +96,9 @@ def known_release(release: str) -> str:
     TargetError
         If NVIDIA has published no such container.
     """
-    if release in releases():
+    if release in releases.table():
         return release
-    shown = list(releases())
+    shown = list(releases.table())
     raise TargetError(
         "TPB710",
         f"there is no Triton release {release!r}{did_you_mean(release, shown)}",
