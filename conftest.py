@@ -6,6 +6,11 @@ import functools
 import os
 
 import pytest
+from hypothesis import settings
+
+# Two cores, shared: how long one example takes says nothing about the code.
+settings.register_profile("shared machine", deadline=None)
+settings.load_profile("shared machine")
 
 #: Set in CI: a real half that runs nothing is a failure there.
 REQUIRE_REAL = bool(os.environ.get("TRITON_PYB_REQUIRE_REAL"))

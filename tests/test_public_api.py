@@ -30,6 +30,8 @@ PUBLIC = [
     "OnnxModel",
     "Pipeline",
     "Reject",
+    "SequenceState",
+    "State",
     "Step",
     "Tensor",
     "TorchScriptModel",

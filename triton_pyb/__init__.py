@@ -18,6 +18,7 @@ from .runtime.errors import (
     Unsupported,
 )
 from .runtime.pipeline import ExistingModel, OnnxModel, Pipeline, Step, TorchScriptModel
+from .runtime.state import SequenceState, State
 from .runtime.steps import model, postprocess, preprocess
 
 __version__ = "0.1.0"
@@ -38,6 +39,8 @@ __all__ = [
     "OnnxModel",
     "Pipeline",
     "Reject",
+    "SequenceState",
+    "State",
     "Step",
     "Tensor",
     "TorchScriptModel",

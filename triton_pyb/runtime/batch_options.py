@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, Type
 
 from .errors import did_you_mean
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
         pad_to: int
         multiple_of: int
         readonly: bool
+        settings: Mapping[str, Any]
+        sequence_idle_s: float
         assets: Sequence[str]
         config: Any
 
@@ -54,6 +57,8 @@ KEYWORDS = (
     "pad_to",
     "multiple_of",
     "readonly",
+    "settings",
+    "sequence_idle_s",
     "assets",
     "config",
 )
@@ -75,6 +80,8 @@ _MODES: Dict[str, Tuple[str, ...]] = {
     "pad_to": ("pad",),
     "multiple_of": ("pad",),
     "readonly": BATCH_MODES,
+    "settings": BATCH_MODES,
+    "sequence_idle_s": ("each", "request"),
 }
 _WORDS: Dict[str, Tuple[str, ...]] = {
     "ragged": ("bucket",),
@@ -87,6 +94,13 @@ def _is_count(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 1
 
 
+def _is_json_object(value: Any) -> bool:
+    try:
+        return isinstance(value, dict) and all(isinstance(key, str) for key in value) and bool(json.dumps(value))
+    except (TypeError, ValueError):
+        return False
+
+
 _TYPES: Dict[str, Tuple[Callable[[Any], bool], str]] = {
     "workers": (_is_count, "a whole number of at least 1"),
     "limit": (_is_count, "a whole number of at least 1"),
@@ -94,6 +108,8 @@ _TYPES: Dict[str, Tuple[Callable[[Any], bool], str]] = {
     "multiple_of": (_is_count, "a whole number of at least 1"),
     "pad_value": (lambda value: isinstance(value, (int, float)), "a number"),
     "readonly": (lambda value: isinstance(value, bool), "True or False"),
+    "settings": (lambda value: _is_json_object(value), "a dict of names to JSON values"),
+    "sequence_idle_s": (lambda value: isinstance(value, (int, float)) and value > 0, "a number of seconds above 0"),
     "group_by": (lambda value: isinstance(value, str) and bool(value), "the name of an input or of a parameter"),
     "status_output": (lambda value: isinstance(value, str) and bool(value), "the name of an output"),
 }

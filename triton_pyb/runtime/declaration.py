@@ -16,6 +16,7 @@ from .batch_options import BATCH_MODES, Problem, read_options
 from .context import Context
 from .errors import DeclarationError, did_you_mean, raise_all
 from .signature import Field, Signature
+from .state import SequenceMarker, StateMarker
 
 #: Kinds whose items come as an array, so that a joined call can stack them.
 _ARRAYS = ("tensor", "number", "image")
@@ -34,7 +35,7 @@ class Place(NamedTuple):
 
 def place_of(function: Callable[..., Any]) -> Place:
     """Name, file and first line of a function or a callable object."""
-    target = inspect.unwrap(function)
+    target = inspect.unwrap(called(function))
     code = getattr(target, "__code__", None) or getattr(_call_method(target), "__code__", None)
     name = getattr(function, "__name__", type(function).__name__)
     return Place(name, code.co_filename if code else "?", code.co_firstlineno if code else 0)
@@ -77,6 +78,8 @@ def read_signature(
     reader.check_function()
     found_inputs = reader.inputs(inputs)
     found_outputs, bare = reader.outputs(outputs)
+    if is_generator(function):
+        kept["streams"] = True
     if kept.get("on_item_error") == "mask":
         found_outputs.append(Field(kept.get("status_output", "status"), "INT32", (), "status"))
     reader.check_names("input", found_inputs)
@@ -104,7 +107,7 @@ class _Reader:
         self.errors: List[DeclarationError] = []
         self.unresolved: List[str] = []
         self.injected: Dict[str, Dict[str, str]] = {}
-        target = inspect.unwrap(function)
+        target = inspect.unwrap(called(function))
         target = target if hasattr(target, "__globals__") else _call_method(target)
         self.globals: Dict[str, Any] = getattr(target, "__globals__", {})
         self.locals = dict(localns or {})
@@ -120,12 +123,15 @@ class _Reader:
                 f"unknown batch mode {self.batch!r}{did_you_mean(str(self.batch), BATCH_MODES)}",
                 f"write one of {', '.join(map(repr, BATCH_MODES))}",
             )
-        if inspect.isgeneratorfunction(self.function) or inspect.isasyncgenfunction(self.function):
-            self.error("TPB111", "a generator cannot be a step yet", "return the value instead of yielding it")
-        elif inspect.iscoroutinefunction(self.function):
-            self.error("TPB111", "an async function cannot be a step yet", "write a plain function")
-        elif inspect.isclass(self.function):
-            self.error("TPB111", "a class cannot be a step yet", "decorate a function")
+        streams = is_generator(self.function)
+        if streams and self.batch != "each":
+            self.error(
+                "TPB111",
+                f"a generator answers one item with many responses, which batch={self.batch!r} cannot",
+                'write batch="each"',
+            )
+        if inspect.isclass(self.function) and not callable(vars(self.function).get("__call__")):
+            self.error("TPB111", "a class needs __call__ to be a step", "write `def __call__(self, ...)`")
         for parameter in self.parameters.values():
             if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
                 star = "*" if parameter.kind == parameter.VAR_POSITIONAL else "**"
@@ -165,15 +171,25 @@ class _Reader:
         if annotation is Context:
             self.injected[name] = {"kind": "context"}
             return True
-        marker = next((m for m in getattr(annotation, "__metadata__", ()) if isinstance(m, Lengths)), None)
-        if marker is None:
-            return False
-        self.injected[name] = {"kind": "lengths", "input": marker.input}
-        return True
+        for marker in getattr(annotation, "__metadata__", ()):
+            if isinstance(marker, Lengths):
+                self.injected[name] = {"kind": "lengths", "input": marker.input}
+            elif isinstance(marker, StateMarker):
+                self.injected[name] = {"kind": "state"}
+            elif isinstance(marker, SequenceMarker):
+                self.injected[name] = {"kind": "sequence"}
+        return name in self.injected
 
     def check_injected(self, inputs: Sequence[Field]) -> None:
         names = [field.name for field in inputs]
         for argument, what in self.injected.items():
+            if what["kind"] == "sequence" and self.batch not in ("each", "request"):
+                self.error(
+                    "TPB118",
+                    f"argument '{argument}': SequenceState belongs to one request, "
+                    f"and batch={self.batch!r} joins several",
+                    'write batch="each" or batch="request"',
+                )
             if what["kind"] != "lengths":
                 continue
             if self.batch != "pad":
@@ -226,6 +242,8 @@ class _Reader:
             )
             return [], True
         resolved = self.resolve(annotation, "the return annotation")
+        if resolved is not None and is_generator(self.function):
+            resolved = self.resolve(self.yielded(resolved), "the return annotation")
         if resolved is None:
             return [], True
         named = self.named_outputs(resolved)
@@ -242,6 +260,18 @@ class _Reader:
             self.field(f"output '{key}'", word, name=key, argument=key, side="output") for key, word in named.items()
         ]
         return [field for field in found if field is not None], False
+
+    def yielded(self, annotation: Any) -> Any:
+        """``Iterator[X]``, ``Generator[X, ...]``, ``AsyncIterator[X]`` -> X."""
+        origin = getattr(annotation, "__origin__", None)
+        if getattr(origin, "__module__", "") == "collections.abc":
+            return annotation.__args__[0]
+        self.error(
+            "TPB107",
+            f"the function yields, and its return annotation is {annotation!r}",
+            'write `-> Iterator[Annotated[str, Name("token")]]`: what one response holds',
+        )
+        return None
 
     def named_outputs(self, annotation: Any) -> Optional[Dict[str, Any]]:
         """The parts of a container of outputs, or None when `annotation` is one output."""
@@ -362,16 +392,31 @@ def _many(field: Field) -> bool:
     return field.kind == "image" and field.shape != ()
 
 
+def called(function: Any) -> Callable[..., Any]:
+    """What runs for an item: a class's ``__call__``, else the function itself."""
+    method: Callable[..., Any] = vars(function).get("__call__", function) if inspect.isclass(function) else function
+    return method
+
+
+def is_generator(function: Any) -> bool:
+    """The step yields, so its model is decoupled."""
+    method = called(function)
+    return inspect.isgeneratorfunction(method) or inspect.isasyncgenfunction(method)
+
+
 def _parameters(function: Callable[..., Any]) -> Dict[str, inspect.Parameter]:
     try:
-        return dict(inspect.signature(function).parameters)
+        parameters = dict(inspect.signature(called(function)).parameters)
     except (TypeError, ValueError):
         return {}
+    if inspect.isclass(function):
+        parameters.pop(next(iter(parameters)), None)
+    return parameters
 
 
 def _return_annotation(function: Callable[..., Any]) -> Any:
     try:
-        return inspect.signature(function).return_annotation
+        return inspect.signature(called(function)).return_annotation
     except (TypeError, ValueError):
         return inspect.Signature.empty
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import inspect
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Callable, Collection, Dict, List, Mapping, Optional, Sequence, Tuple, Type, Union
 
 from .batching import check_sizes, plan_calls
 from .context import Context, ModelInfo, RequestInfo
 from .declaration import Place
-from .errors import Fatal, OutputError
+from .errors import Fatal, OutputError, Unavailable
 from .joined_call import JoinedCalls
 from .outputs import Assembly, item_value, named_values
 from .received import Received, item_words, receive
 from .refusals import AUTHOR_ERRORS, STATUS, Refusal, Refusals
 from .signature import Signature
+from .state import Sequences, injected_values
 
 Tensors = Mapping[str, Any]
 Answer = Union[Dict[str, Any], Refusal]
@@ -56,6 +58,15 @@ class Execution:
         Exceptions of the function that mean INVALID_ARG.
     model : ModelInfo, optional
         What a Context says about the model.
+
+    Attributes
+    ----------
+    state : object
+        What ``@step.setup`` returned.
+    sequences : Sequences or None
+        States by ``correlation_id``.
+    caller : callable or None
+        Makes what ``ctx.call`` uses, from a RequestInfo.
     """
 
     def __init__(
@@ -71,13 +82,22 @@ class Execution:
     ) -> None:
         self.function = function
         self.signature = signature
+        self.state: Any = None
+        self.sequences: Optional[Sequences] = None
+        self.caller: Optional[Callable[[RequestInfo], Any]] = None
+        self.loop: Optional[Any] = None
+        if is_async(function):
+            import asyncio  # here: `import triton_pyb` must stay light
+
+            self.loop = asyncio.new_event_loop()
         self.batching = batching
         self.model_name = model_name
         self.refusals = Refusals(model_name, place, bad_input, log)
         self.model = model or ModelInfo(model_name)
         self.fatal: Optional[str] = None
         workers = signature.options.get("workers", 1)
-        self.pool = ThreadPoolExecutor(workers, f"{model_name}-worker") if workers > 1 else None
+        threads = workers > 1 and self.loop is None and not signature.streams
+        self.pool = ThreadPoolExecutor(workers, f"{model_name}-worker") if threads else None
 
     def run(
         self,
@@ -106,7 +126,7 @@ class Execution:
         answers: Dict[int, Answer] = {}
         served: Dict[int, Served] = {}
         for index, tensors in enumerate(requests):
-            received = self._receive(tensors, about[index])
+            received = self.receive(tensors, about[index])
             if isinstance(received, Refusal):
                 answers[index] = received
             else:
@@ -118,9 +138,11 @@ class Execution:
         return [answers[index] for index in range(len(requests))]
 
     def close(self) -> None:
-        """Let the worker threads go."""
+        """Let the worker threads and the event loop go."""
         if self.pool is not None:
             self.pool.shutdown()
+        if self.loop is not None:
+            self.loop.close()
 
     def refuse(self, error: BaseException, detail: str = "") -> Refusal:
         """The answer for an exception; a Fatal one stays."""
@@ -135,9 +157,24 @@ class Execution:
 
     def context(self, requests: Sequence[Received], rows: Sequence[Tuple[int, int]]) -> Context:
         """What the function may ask about one call."""
-        return Context([received.info for received in requests], rows, self.model)
+        infos = [received.info for received in requests]
+        asks = any(what["kind"] == "context" for what in self.signature.injected.values())
+        caller = self.caller(infos[0]) if asks and self.caller is not None and infos else None
+        return Context(infos, rows, self.model, caller)
 
-    def _receive(self, tensors: Tensors, info: RequestInfo) -> Union[Received, Refusal]:
+    def arguments(self, received: Received, item: int, context: Context) -> Dict[str, Any]:
+        """What the function is called with for one item."""
+        inputs = {name: _value(column[item]) for name, column in received.columns.items()}
+        return {**inputs, **injected_values(self.signature.injected, context, self.state, self.sequences)}
+
+    def invoke(self, arguments: Mapping[str, Any]) -> Any:
+        """Call the function; a coroutine is run to its end."""
+        if self.loop is None:
+            return self.function(**arguments)
+        return self.loop.run_until_complete(self.function(**arguments))
+
+    def receive(self, tensors: Tensors, info: RequestInfo) -> Union[Received, Refusal]:
+        """One request, read, or why it cannot be."""
         if self.fatal is not None:
             return self.stopped()
         try:
@@ -159,40 +196,80 @@ class Execution:
             calls.run(segments)
 
     def _serve_each(self, served: Sequence[Served]) -> None:
-        """One call per item; items run in threads where the step has workers."""
+        """One call per item; in threads where the step has workers, at the same time where it is async."""
         alone = len(served) == 1 and served[0].received.n_items == 1
+        if self.loop is not None:
+            self.loop.run_until_complete(self._gather(served, not alone))
+            return
         for request in served:
             items = [item for item in range(request.received.n_items) if item not in request.failed]
             if self.pool is not None:
                 futures = [self.pool.submit(self._item, request, item, not alone) for item in items]
                 for future in futures:
                     future.result()
-                continue
-            for item in items:
-                self._item(request, item, not alone)
-                if request.failed and not self.signature.masks_items:
-                    break
+            else:
+                for item in items:
+                    self._item(request, item, not alone)
+                    if request.failed and not self.signature.masks_items:
+                        break
+            if self.sequences is not None:
+                self.sequences.served(request.received.info)
 
     def _item(self, request: Served, item: int, copies: bool) -> None:
         """Serve one item; a lone one is answered with a view of what the function returned."""
+        try:
+            arguments = self._begin(request, item)
+            if arguments is not None:
+                self._take(request, item, self.function(**arguments), copies)
+        except AUTHOR_ERRORS as error:
+            request.failed[item] = self.refuse(error, item_words(item, request.received.n_items))
+
+    async def _gather(self, served: Sequence[Served], copies: bool) -> None:
+        """Serve the items of all requests at the same time, at most ``workers`` where that is said."""
+        import asyncio
+
+        workers = self.signature.options.get("workers")
+        room = asyncio.Semaphore(workers) if workers else None
+        await asyncio.gather(
+            *(
+                self._item_async(request, item, copies, room)
+                for request in served
+                for item in range(request.received.n_items)
+                if item not in request.failed
+            )
+        )
+
+    async def _item_async(self, request: Served, item: int, copies: bool, room: Optional[Any]) -> None:
+        if room is not None:
+            async with room:
+                await self._item_async(request, item, copies, None)
+            return
+        try:
+            arguments = self._begin(request, item)
+            if arguments is not None:
+                self._take(request, item, await self.function(**arguments), copies)
+        except AUTHOR_ERRORS as error:
+            request.failed[item] = self.refuse(error, item_words(item, request.received.n_items))
+
+    def _begin(self, request: Served, item: int) -> Optional[Dict[str, Any]]:
+        """The arguments for one item, or None when there is no more sense in serving it."""
         received = request.received
         if self.fatal is not None:
             request.refusal = self.stopped()
-            return
-        try:
-            arguments: Dict[str, Any] = {name: _value(column[item]) for name, column in received.columns.items()}
-            for name in self.signature.injected:
-                arguments[name] = self.context([received], [(0, item)])
-            returned = named_values(self.signature, self.function(**arguments), self.refusals.where)
-            fields = request.assembly.fields
-            where = self.refusals.where
-            values = {f.name: item_value(f, returned[f.name], where, received.symbols) for f in fields}
-            if copies:
-                request.assembly.put_item(item, values)
-            else:
-                request.assembly.put_rows(0, 1, {name: value[None] for name, value in values.items()})
-        except AUTHOR_ERRORS as error:
-            request.failed[item] = self.refuse(error, item_words(item, received.n_items))
+            return None
+        check_deadline(received.info)
+        return self.arguments(received, item, self.context([received], [(0, item)]))
+
+    def _take(self, request: Served, item: int, value: Any, copies: bool) -> None:
+        """Check what the function returned for one item and put it into the request's answer."""
+        where = self.refusals.where
+        returned = named_values(self.signature, value, where)
+        fields = request.assembly.fields
+        values = {f.name: item_value(f, returned[f.name], where, request.received.symbols) for f in fields}
+        if copies:
+            request.assembly.put_item(item, values)
+        else:
+            request.assembly.put_rows(0, 1, {name: value[None] for name, value in values.items()})
 
     def _finish(self, request: Served) -> Answer:
         if request.refusal is not None:
@@ -204,6 +281,25 @@ class Execution:
             return request.assembly.tensors(self.batching, codes)
         except OutputError as error:
             return self.refuse(error)
+
+
+def is_async(function: Any) -> bool:
+    """A coroutine function, or an object whose ``__call__`` is one."""
+    method = vars(type(function)).get("__call__")
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(method)
+
+
+def check_deadline(info: RequestInfo) -> None:
+    """Refuse to begin work that nobody waits for any more.
+
+    Raises
+    ------
+    Unavailable
+        When the client's timeout has passed.
+    """
+    remaining_s = info.remaining_s
+    if remaining_s is not None and remaining_s <= 0:
+        raise Unavailable(f"the client's timeout of {info.timeout_us / 1e6:g} s has passed")
 
 
 def _value(element: Any) -> Any:

@@ -13,6 +13,7 @@ from .outputs import failures, joined_column, named_values
 from .padding import pad_rows, padded_symbols, row_symbols, unpad, variable_axes
 from .received import Received, item_words
 from .refusals import AUTHOR_ERRORS
+from .state import injected_values
 
 if TYPE_CHECKING:
     from .execution import Execution, Served
@@ -49,13 +50,15 @@ class JoinedCalls:
         received = [self.served[segment.request].received for segment in segments]
         arguments, sizes = self._arguments(segments, received)
         context = self.execution.context(received, _rows(segments))
+        execution = self.execution
+        arguments.update(injected_values(self.signature.injected, context, execution.state, execution.sequences))
         for name, what in self.signature.injected.items():
-            if what["kind"] == "context":
-                arguments[name] = context
-            else:
+            if what["kind"] == "lengths":
                 lengths = sizes[what["input"]]
                 arguments[name] = lengths[:, 0] if lengths.shape[1] == 1 else lengths
-        value = self.execution.function(**arguments)
+        value = execution.invoke(arguments)
+        if execution.sequences is not None:
+            execution.sequences.served(context.request)
         named = named_values(self.signature, value, self.where)
         failed: Dict[int, Exception] = {}
         if context.rejected:

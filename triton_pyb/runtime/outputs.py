@@ -267,7 +267,8 @@ def check_shape(field: Field, shape: Any, where: str, symbols: Mapping[str, int]
         if isinstance(symbol, str) and sizes.setdefault(symbol, size) != size:
             raise OutputError(
                 "TPB204",
-                f"output '{field.name}' has the shape {list(shape)} per item: {symbol} cannot be {sizes[symbol]} and {size}",
+                f"output '{field.name}' has the shape {list(shape)} per item: "
+                f"{symbol} cannot be {sizes[symbol]} and {size}",
                 where,
                 f"return equal sizes where the shape says {symbol}",
             )

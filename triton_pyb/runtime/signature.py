@@ -110,6 +110,16 @@ class Signature:
     options: Dict[str, Any] = field(default_factory=dict)
 
     @property
+    def streams(self) -> bool:
+        """The function yields: the model is decoupled."""
+        return bool(self.options.get("streams"))
+
+    @property
+    def has_sequences(self) -> bool:
+        """The function keeps a state per ``correlation_id``: the model needs sequence batching."""
+        return any(what["kind"] == "sequence" for what in self.injected.values())
+
+    @property
     def masks_items(self) -> bool:
         """A failed item is marked in the status output instead of failing its request."""
         return self.options.get("on_item_error") == "mask"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Tuple, Type, TypeVar, Union, overload
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Tuple, Type, TypeVar, overload
 
 from .batch_options import Problem, check_bad_input, check_keywords
 from .declaration import Place, Unresolved, place_of, read_signature
@@ -12,11 +12,39 @@ from .errors import DeclarationError
 from .signature import Signature
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
+    from typing import Protocol
+
+    from typing_extensions import ParamSpec, Unpack
 
     from .batch_options import StepOptions
 
-F = TypeVar("F", bound=Callable[..., Any])
+    P = ParamSpec("P")
+    R = TypeVar("R", covariant=True)
+    C = TypeVar("C")
+    F = TypeVar("F", bound=Callable[..., Any])
+
+    class StepFunction(Protocol[P, R]):
+        """A marked function: still the same function, and two decorators for what goes with it."""
+
+        __name__: str
+
+        def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R: ...
+
+        def setup(self, function: F) -> F:
+            """Mark what runs once per instance; its result goes where ``State[T]`` is annotated."""
+
+        def start_sequence(self, function: F) -> F:
+            """Mark what runs when a sequence starts; its result goes where ``SequenceState[T]`` is annotated."""
+
+    class _Marker(Protocol):
+        """``@preprocess(...)``, waiting for the function."""
+
+        @overload
+        def __call__(self, function: Type[C]) -> Type[C]: ...  # type: ignore[overload-overlap]  # a class is callable too
+
+        @overload
+        def __call__(self, function: Callable[P, R]) -> StepFunction[P, R]: ...
+
 
 #: Where the mark stands on a marked function.
 MARK = "__triton_step__"
@@ -45,6 +73,8 @@ class StepMark:
         Files that travel with the code.
     config : object or None
         Further fields of the model configuration.
+    setup_function, start_sequence_function : callable or None
+        What ``@step.setup`` and ``@step.start_sequence`` marked.
     place : Place
         Where the function stands.
     scope : dict
@@ -61,6 +91,8 @@ class StepMark:
         self.bad_input: Tuple[Type[Exception], ...] = given.get("bad_input", ())
         self.assets: Tuple[str, ...] = tuple(given.get("assets", ()))
         self.config: Any = given.get("config")
+        self.setup_function: Optional[Callable[..., Any]] = None
+        self.start_sequence_function: Optional[Callable[..., Any]] = None
         self.place: Place = place_of(function)
         self.scope: Dict[str, Any] = frame.f_globals
         self._given = dict(given)
@@ -174,6 +206,11 @@ class StepDecorator:
         ``"pad"``: default 0.
     pad_to, multiple_of : int
         ``"pad"``: the size of every variable axis, or a number it is rounded up to; default the longest item.
+    settings : dict
+        Names and default values, JSON; ``parameters`` of the model configuration may change them, with the same
+        type, and ``ctx.settings`` has them.
+    sequence_idle_s : float
+        With a SequenceState: seconds after which an idle sequence's state is dropped; default 60.
     readonly : bool
         Hand numeric inputs over without a copy, as read-only arrays (through DLPack, from 23.05 on).
     assets : sequence of str
@@ -203,16 +240,22 @@ class StepDecorator:
         self.role = role
 
     @overload
-    def __call__(self, function: F) -> F: ...
+    def __call__(self, function: Type[C]) -> Type[C]: ...  # type: ignore[overload-overlap]  # a class is callable too
 
     @overload
-    def __call__(self, **options: Unpack[StepOptions]) -> Callable[[F], F]: ...
+    def __call__(self, function: Callable[P, R]) -> StepFunction[P, R]: ...
 
-    def __call__(self, function: Optional[F] = None, **options: Unpack[StepOptions]) -> Union[F, Callable[[F], F]]:
+    @overload
+    def __call__(self, **options: Unpack[StepOptions]) -> _Marker: ...
+
+    def __call__(self, function: Optional[Any] = None, **options: Unpack[StepOptions]) -> Any:
         frame = sys._getframe(1)
 
-        def mark(target: F) -> F:
-            setattr(target, MARK, StepMark(self.role, target, options, frame))
+        def mark(target: Any) -> Any:
+            step = StepMark(self.role, target, options, frame)
+            setattr(target, MARK, step)
+            if not isinstance(target, type):
+                _add_companions(target, step)
             return target
 
         return mark if function is None else mark(function)
@@ -220,7 +263,9 @@ class StepDecorator:
     def wrap(self, function: Callable[..., Any], **options: Unpack[StepOptions]) -> WrappedStep:
         """Mark a function without touching it; assign the result to a module-level name."""
         wrapped = WrappedStep(function)
-        setattr(wrapped, MARK, StepMark(self.role, function, options, sys._getframe(1)))
+        step = StepMark(self.role, function, options, sys._getframe(1))
+        setattr(wrapped, MARK, step)
+        _add_companions(wrapped, step)
         return wrapped
 
     def __repr__(self) -> str:
@@ -236,6 +281,21 @@ def mark_of(step: Any) -> Optional[StepMark]:
     """The mark a decorator left on `step`, or None."""
     mark = getattr(step, MARK, None)
     return mark if isinstance(mark, StepMark) else None
+
+
+def _add_companions(target: Any, step: StepMark) -> None:
+    """``@step.setup`` and ``@step.start_sequence`` beside a function."""
+
+    def setup(function: Callable[..., Any]) -> Callable[..., Any]:
+        step.setup_function = function
+        return function
+
+    def start_sequence(function: Callable[..., Any]) -> Callable[..., Any]:
+        step.start_sequence_function = function
+        return function
+
+    target.setup = setup
+    target.start_sequence = start_sequence
 
 
 def _local_names(frame: FrameType) -> Mapping[str, Any]:
