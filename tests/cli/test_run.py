@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 
 from tests.server.model_folders import config, write_echo, write_model
 from triton_pyb.cli import main, run
-from triton_pyb.server import RealTriton, ServerNotFound, find_installation
+from triton_pyb.server import RealTriton
 
 APP = """
 import numpy as np
@@ -155,13 +155,6 @@ def test_a_value_that_does_not_fit_is_exit_status_1(tmp_path: Path) -> None:
 
 @pytest.mark.real_triton
 class TestOnARealTriton:
-    @pytest.fixture(autouse=True)
-    def _needs_triton(self) -> None:
-        try:
-            find_installation()
-        except ServerNotFound as error:
-            pytest.skip(error.what)
-
     def test_started_for_this_request(self, tmp_path: Path) -> None:
         ensemble(tmp_path)
         answer = invoke(tmp_path, "--on", "triton", "-i", "X=안녕", "--json")

@@ -16,19 +16,11 @@ from click.testing import CliRunner
 
 from tests.server.model_folders import config, write_echo, write_model
 from triton_pyb.cli import main
-from triton_pyb.server import ServerNotFound, TritonClient, find_installation
+from triton_pyb.server import TritonClient
 
 pytestmark = pytest.mark.real_triton
 
 FREE_PORTS = ["--http-port", "0", "--grpc-port", "0", "--metrics-port", "0"]
-
-
-@pytest.fixture(autouse=True)
-def _needs_triton() -> None:
-    try:
-        find_installation()
-    except ServerNotFound as error:
-        pytest.skip(error.what)
 
 
 def start(repository: Path, *options: str) -> subprocess.Popen[str]:

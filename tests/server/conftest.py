@@ -10,19 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from triton_pyb.server import RealTriton, ServerNotFound, find_installation
+from triton_pyb.server import RealTriton
 
 
 @pytest.fixture(scope="session")
-def triton_installed() -> None:
-    try:
-        find_installation()
-    except ServerNotFound as error:
-        pytest.skip(error.what)
-
-
-@pytest.fixture(scope="session")
-def explicit_server(triton_installed: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealTriton]:
+def explicit_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealTriton]:
     """A real Triton without models; write a folder into ``.repository`` and ``.load`` it."""
     repository = tmp_path_factory.mktemp("explicit_repository")
     with RealTriton(repository, model_control_mode="explicit") as server:

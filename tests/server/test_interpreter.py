@@ -29,6 +29,20 @@ def test_what_does_not_run_is_no_python(tmp_path: Path) -> None:
     assert refusal.value.fix == "give the path of a python executable or of a virtual environment"
 
 
+def test_why_it_does_not_run_is_its_own_last_word(tmp_path: Path) -> None:
+    broken = tmp_path / "python"
+    broken.write_text("#!/bin/sh\necho a >&2\necho 'Fatal error: no encodings' >&2\nexit 1\n")
+    broken.chmod(0o755)
+    with pytest.raises(ServerNotFound) as refusal:
+        describe_interpreter(broken)
+    assert refusal.value.what == f"'{broken}' does not run as a Python: Fatal error: no encodings"
+
+
+def test_variables_made_for_another_python_do_not_reach_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONHOME", "/elsewhere")
+    assert describe_interpreter().numpy
+
+
 def fake_python(folder: Path, **answer: str) -> Path:
     """A program that answers the probe as a Python with these properties."""
     found = {"version": "3.11", "full_version": "3.11.9", "library_folder": "/lib", "numpy": "1.26.4", **answer}

@@ -49,7 +49,6 @@ def test_what_needs_a_running_server_says_so(tmp_path: Path) -> None:
 
 
 @real
-@pytest.mark.usefixtures("triton_installed")
 class TestLife:
     def test_from_start_to_stop(self, tmp_path: Path) -> None:
         write_echo(tmp_path)
@@ -185,7 +184,7 @@ class TestExplicit:
 
 
 @real
-def test_a_load_that_hangs_ends_with_the_reason(tmp_path: Path, triton_installed: None) -> None:
+def test_a_load_that_hangs_ends_with_the_reason(tmp_path: Path) -> None:
     write_model(tmp_path, "hangs", CONFIG, {"weights.bin": ""})
     with RealTriton(tmp_path, model_control_mode="explicit", timeout_s=4) as server:
         with pytest.raises(ServerFailed) as failure:
@@ -196,9 +195,7 @@ def test_a_load_that_hangs_ends_with_the_reason(tmp_path: Path, triton_installed
 
 
 @real
-def test_a_native_server_runs_with_its_own_backends(
-    tmp_path: Path, triton_installed: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_native_server_runs_with_its_own_backends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found, interpreter = find_installation()
     if found.kind == "wheel":  # play a native one: its binary on PATH, its backends beside it
         assert interpreter is not None
@@ -232,8 +229,18 @@ class TritonPythonModel:
 
 
 @real
-def test_models_of_python_3_8(python38: Path, tmp_path: Path, triton_installed: None) -> None:
+def test_models_of_python_3_8(python38: Path, tmp_path: Path) -> None:
     write_model(tmp_path, "old", config("X FP32 1", "Y INT32 2"), {"model.py": OLD_PYTHON})
     with RealTriton(tmp_path, python=python38) as server:
         assert "Python 3.8" in server.description
         assert server.infer("old", {"X": 0.0})["Y"].tolist() == [[3, 8]]
+
+
+@real
+def test_a_stand_in_names_the_package_that_python_lacks(python38: Path, tmp_path: Path) -> None:
+    text = config("x FP32 1", "y FP32 1", 'platform: "pytorch_libtorch"')
+    write_model(tmp_path, "core", text, {"model.pt": ""})
+    with pytest.raises(ServerFailed) as failure:
+        RealTriton(tmp_path, python=python38).start()
+    assert "the pytorch stand-in needs the package torch" in failure.value.what
+    assert "-m pip install torch" in failure.value.what

@@ -92,6 +92,16 @@ def test_onnx_completes_a_missing_configuration(triton: Any, load: Load) -> None
     assert "dynamic_batching" in completed
 
 
+@on_emulator
+def test_onnx_completes_only_what_is_missing(triton: Any, load: Load) -> None:
+    text = ONNX + ' input [ { name: "a" data_type: TYPE_FP32 dims: [ 3, 4 ] }, '
+    name = load(text + '{ name: "b" data_type: TYPE_FP32 dims: [ 3, 4 ] } ]', model__onnx=sub_and_add())
+    completed = triton.model_config(name)
+    assert completed["max_batch_size"] == 0
+    assert [tensor["dims"] for tensor in completed["input"]] == [[3, 4], [3, 4]]
+    assert [(tensor["name"], tensor["dims"]) for tensor in completed["output"]] == [("d", [-1, 4]), ("s", [-1, 4])]
+
+
 def test_onnx_strings_pass_as_text(triton: Any, load: Load) -> None:
     from onnx import TensorProto, helper
 

@@ -66,13 +66,19 @@ def describe_interpreter(python: str | os.PathLike[str] | None = None) -> Interp
     executable = _executable(python)
     try:
         answer = subprocess.run(
-            [executable, "-c", _PROBE], capture_output=True, text=True, timeout=60, check=True
+            [executable, "-c", _PROBE],
+            env=environment_of(executable),
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=True,
         ).stdout
     except (OSError, subprocess.SubprocessError) as error:
+        told = getattr(error, "stderr", None) or str(error)
         raise ServerNotFound(
             "TPB603",
-            f"'{executable}' does not run as a Python: {error}",
-            f"python={str(python)!r}",
+            f"'{executable}' does not run as a Python: {told.strip().splitlines()[-1]}",
+            "looking for the Python that runs the models",
             "give the path of a python executable or of a virtual environment",
         ) from error
     found = json.loads(answer)
@@ -88,6 +94,15 @@ def describe_interpreter(python: str | os.PathLike[str] | None = None) -> Interp
             f"`PYTHON_CONFIGURE_OPTS=--enable-shared pyenv install {version}`)",
         )
     return Interpreter(executable, version, found["full_version"], Path(found["library_folder"]), found["numpy"])
+
+
+def environment_of(executable: Path) -> dict[str, str]:
+    """This process's environment variables, less those that are made for this Python only."""
+    environment = dict(os.environ)
+    environment.pop("PYTHONHOME", None)
+    if executable != Path(sys.executable):
+        environment.pop("PYTHONPATH", None)
+    return environment
 
 
 def _executable(python: str | os.PathLike[str] | None) -> Path:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 from triton_pyb.emulator import backends as stand_ins
 from triton_pyb.server.installation import Installation
-from triton_pyb.server.interpreter import Interpreter
+from triton_pyb.server.interpreter import Interpreter, environment_of
 
 
 def make_backends(installation: Installation, interpreter: Interpreter | None, folder: Path) -> Path:
@@ -36,18 +35,15 @@ def make_backends(installation: Installation, interpreter: Interpreter | None, f
 
 def make_environment(installation: Installation, interpreter: Interpreter | None, folder: Path) -> dict[str, str]:
     """The server's environment variables; `folder` may get a `bin` with the name ``python3``."""
-    environment = dict(os.environ)
     if installation.libraries is None or interpreter is None:
-        return environment
+        return dict(os.environ)
+    environment = environment_of(interpreter.executable)
     libraries = [str(installation.libraries), str(interpreter.library_folder)]
     libraries += filter(None, [environment.get("LD_LIBRARY_PATH")])
     environment["LD_LIBRARY_PATH"] = ":".join(libraries)
     # The embedded Python finds its site-packages through the `python3` on PATH.
     programs = _folder_of_python3(interpreter, folder)
     environment["PATH"] = f"{programs}:{environment.get('PATH', os.defpath)}"
-    environment.pop("PYTHONHOME", None)
-    if interpreter.executable != Path(sys.executable):
-        environment.pop("PYTHONPATH", None)  # made for this Python, not for that one
     environment["PYTHONUNBUFFERED"] = "1"  # what a model prints is in the log when it is needed
     return environment
 
@@ -57,6 +53,7 @@ def _folder_of_python3(interpreter: Interpreter, folder: Path) -> Path:
     try:
         answer = subprocess.run(
             [programs / "python3", "-c", "import sys; print('%d.%d.%d' % sys.version_info[:3])"],
+            env=environment_of(interpreter.executable),
             capture_output=True,
             text=True,
             timeout=60,

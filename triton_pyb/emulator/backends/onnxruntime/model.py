@@ -12,12 +12,20 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import onnxruntime
 import triton_python_backend_utils as pb_utils
+
+try:
+    import onnxruntime
+except ImportError as error:
+    raise ImportError(
+        "the onnxruntime stand-in needs the package onnxruntime in the Python that runs the models: "
+        f"{sys.executable} -m pip install onnxruntime ({error})"
+    ) from error
 
 #: Type of an ONNX tensor -> data type of a model configuration.  BF16 has no numpy dtype: it is refused.
 DATA_TYPES = {
@@ -45,20 +53,23 @@ class TritonPythonModel:
     def auto_complete_config(auto_complete_model_config: Any) -> Any:
         """Fill in what a configuration leaves out, as the real backend does from the model file."""
         config = auto_complete_model_config.as_dict()
-        if config.get("input") and config.get("output"):
+        said = [kind for kind in ("input", "output") if config.get(kind)]
+        if len(said) == 2:
             return auto_complete_model_config
         name = config["name"]
         session = open_session(name, model_file(config, pb_utils.get_model_dir()), config)
         ends = [*session.get_inputs(), *session.get_outputs()]
         batched = int(config.get("max_batch_size", 0)) > 0
-        if not batched and all(end.shape and known_dim(end.shape[0]) == -1 for end in ends):
+        if not batched and not said and all(end.shape and known_dim(end.shape[0]) == -1 for end in ends):
             auto_complete_model_config.set_max_batch_size(4)  # the backend's default-max-batch-size
             auto_complete_model_config.set_dynamic_batching()
             batched = True
-        for end in session.get_inputs():
-            auto_complete_model_config.add_input(declared(name, end, batched))
-        for end in session.get_outputs():
-            auto_complete_model_config.add_output(declared(name, end, batched))
+        if "input" not in said:
+            for end in session.get_inputs():
+                auto_complete_model_config.add_input(declared(name, end, batched))
+        if "output" not in said:
+            for end in session.get_outputs():
+                auto_complete_model_config.add_output(declared(name, end, batched))
         return auto_complete_model_config
 
     def initialize(self, args: dict[str, str]) -> None:

@@ -14,13 +14,21 @@ from __future__ import annotations
 import json
 import os
 import re
+import sys
 import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import torch
 import triton_python_backend_utils as pb_utils
+
+try:
+    import torch
+except ImportError as error:
+    raise ImportError(
+        "the pytorch stand-in needs the package torch in the Python that runs the models: "
+        f"{sys.executable} -m pip install torch ({error})"
+    ) from error
 
 #: Data types that the pytorch backend takes, and what torch calls them.
 TORCH_DTYPES = {
