@@ -16,6 +16,8 @@ from PIL import Image, features
 
 Array = np.ndarray[Any, Any]
 HEIGHT, WIDTH = 48, 64
+#: More than a picture is in these, and only the rest is cut off; the text form of PPM says no length.
+WHOLE_WHEN_CUT = ("two_pictures.mpo", "trailer.jpg", "zeros_behind.jpg", "trailer.png", "text.ppm")
 
 
 class Sample(NamedTuple):
