@@ -115,19 +115,19 @@ def test_several_models_that_may_be_meant(tmp_path: Path) -> None:
     write_echo(tmp_path, "b")
     answer = invoke(tmp_path)
     assert answer.exit_code == 2
-    assert answer.stderr.startswith("TPB710 got 2 models that may be meant: a, b\n")
+    assert answer.stderr.startswith("TPB712 got 2 models that may be meant: a, b\n")
     assert "--model NAME" in answer.stderr
 
 
 def test_an_empty_repository(tmp_path: Path) -> None:
-    assert invoke(tmp_path).stderr.startswith("TPB710 got 0 models that may be meant: none\n")
+    assert invoke(tmp_path).stderr.startswith("TPB712 got 0 models that may be meant: none\n")
 
 
 def test_an_unknown_place_offers_the_nearest(tmp_path: Path) -> None:
     write_echo(tmp_path)
     answer = invoke(tmp_path, "--on", "tritn")
     assert answer.exit_code == 2
-    assert answer.stderr.startswith("TPB711 got --on tritn; did you mean 'triton'?\n")
+    assert answer.stderr.startswith("TPB713 got --on tritn; did you mean 'triton'?\n")
 
 
 def test_on_the_emulator(tmp_path: Path) -> None:

@@ -109,7 +109,7 @@ def _choose_model(repository: Path, wanted: str | None) -> str:
     if len(entries) == 1:
         return entries[0]
     raise UsageError(
-        "TPB710",
+        "TPB712",
         f"got {len(entries)} models that may be meant: {', '.join(entries) or 'none'}",
         str(repository),
         "choose one with --model NAME" if entries else "give a folder that holds model folders",
@@ -139,7 +139,7 @@ def _running(repository: Path, place: str, python: str | None) -> Iterator[Any]:
             yield client
     else:
         raise UsageError(
-            "TPB711",
+            "TPB713",
             f"got --on {place}{did_you_mean(place, ('emulator', 'triton'))}",
             "--on",
             "write emulator, triton, http://host:port or grpc://host:port",
