@@ -56,7 +56,9 @@ def test_each_name_explains_itself(name: str) -> None:
 
 def test_nothing_else_is_public() -> None:
     floors = {path.name for path in (ROOT / "triton_pyb").iterdir() if path.is_dir()}
-    others = {name for name in vars(triton_pyb) if name.isidentifier() and not name.startswith("_")} - set(PUBLIC) - floors
+    others = (
+        {name for name in vars(triton_pyb) if name.isidentifier() and not name.startswith("_")} - set(PUBLIC) - floors
+    )
     assert others == set()
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from tests.py38 import triton_python_backend_utils as stand_in
 from triton_pyb import Context, Reject
-from triton_pyb.runtime.calls import CallFailed, Caller, as_input
+from triton_pyb.runtime.calls import Caller, CallFailed, as_input
 from triton_pyb.runtime.context import CALLERS, STATUS_MARK, RequestInfo
 from triton_pyb.runtime.errors import InputError, RequestError
 

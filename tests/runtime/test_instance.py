@@ -31,8 +31,13 @@ def pb_utils(monkeypatch: pytest.MonkeyPatch) -> None:
 class Request(stand_in.InferenceRequest):
     def __init__(self, text: str, key: Any = 0, flags: int = 0) -> None:
         super().__init__({"text": np.array([[text.encode()]], object)}, ["out"])
-        self.correlation_id = lambda: key
-        self.flags = lambda: flags
+        self._key, self._flags = key, flags
+
+    def correlation_id(self) -> Any:
+        return self._key
+
+    def flags(self) -> int:
+        return self._flags
 
 
 def load(step: Any, parameters: dict[str, str] | None = None) -> Any:
@@ -80,7 +85,9 @@ def test_settings_are_defaults_that_the_configuration_may_change() -> None:
     assert json.loads(out(response)) == {"size": 4, "share": 1.0, "name": "plain", "tags": ["y", "z"]}
 
 
-@pytest.mark.parametrize("name, text", [("size", "4.5"), ("size", "four"), ("share", '"x"'), ("tags", "{}"), ("size", "true")])
+@pytest.mark.parametrize(
+    "name, text", [("size", "4.5"), ("size", "four"), ("share", '"x"'), ("tags", "{}"), ("size", "true")]
+)
 def test_a_setting_of_another_type_is_refused_when_it_loads(name: str, text: str) -> None:
     with pytest.raises(TritonPybError) as caught:
         load(configured, {name: text})
@@ -172,7 +179,13 @@ def sequence_step(name: str) -> Any:
 def test_every_sequence_counts_for_itself() -> None:
     made.clear()
     loaded = load(sequence_step("plain"))
-    requests = [Request("a", 1, START), Request("b", 2, START), Request("a", 1), Request("b", 2, END), Request("a", 1, END)]
+    requests = [
+        Request("a", 1, START),
+        Request("b", 2, START),
+        Request("a", 1),
+        Request("b", 2, END),
+        Request("a", 1, END),
+    ]
     assert [out(response) for response in loaded.execute(requests)] == ["a 1", "b 1", "a 2", "b 2", "a 3"]
     assert [state.closed for state in made] == [1, 1]
 

@@ -34,7 +34,9 @@ class Sender:
     def texts(self) -> list[str]:
         assert self.ended.wait(5), "the stream never ended"
         return [
-            response.error().message() if response.has_error() else response.output_tensors()[0].as_numpy()[0, 0].decode()
+            response.error().message()
+            if response.has_error()
+            else response.output_tensors()[0].as_numpy()[0, 0].decode()
             for response, _ in self.sent
             if response is not None
         ]
