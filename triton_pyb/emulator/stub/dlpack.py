@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 from typing import Any, Dict, List, NamedTuple, Tuple
 
 import numpy as np
@@ -43,32 +44,35 @@ _get_destructor = _api.PyCapsule_GetDestructor
 _get_destructor.restype, _get_destructor.argtypes = ctypes.c_void_p, [ctypes.py_object]
 _set_destructor = _api.PyCapsule_SetDestructor
 _set_destructor.restype, _set_destructor.argtypes = ctypes.c_int, [ctypes.py_object, ctypes.c_void_p]
-# The destructor runs while its capsule dies: it must not be touched as a Python object again.
-_is_valid_raw = _api["PyCapsule_IsValid"]
-_is_valid_raw.restype, _is_valid_raw.argtypes = ctypes.c_int, [ctypes.c_void_p, ctypes.c_char_p]
-_get_pointer_raw = _api["PyCapsule_GetPointer"]
-_get_pointer_raw.restype, _get_pointer_raw.argtypes = ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_char_p]
 
 _FRESH, _USED = b"dltensor", b"used_dlpack"
-_Callback = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 # What each exported tensor keeps alive, by the address of its struct.
 _exported: Dict[int, Tuple[Any, ...]] = {}
 
-
-def _delete(address: int) -> None:
-    _exported.pop(address, None)
+_Deleter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 
-def _drop_capsule(capsule: int) -> None:
-    if _is_valid_raw(capsule, _FRESH):
-        _delete(_get_pointer_raw(capsule, _FRESH))
+# Defaults hold what both need: globals are gone when capsules die at interpreter exit.
+def _delete(address: int, exported: Dict[int, Tuple[Any, ...]] = _exported) -> None:
+    exported.pop(address, None)
 
 
-_deleter, _destructor = _Callback(_delete), _Callback(_drop_capsule)
-# Capsules may outlive this module at interpreter exit: the two callbacks stay for good.
-for _callback in (_deleter, _destructor):
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(_callback))
+_delete_now = _Deleter(_delete)
+ctypes.pythonapi.Py_IncRef(ctypes.py_object(_delete_now))  # capsules may outlive this module at exit
+
+# A consumer that refuses a tensor gives it back while its exception is on its way, and a deleter in Python
+# would lose that exception. So what is likely to be refused gets a deleter in C: `sigemptyset`, a function of
+# one pointer, clears the struct (up to 128 bytes of it), and `sweep` lets go of cleared structs.
+_clear = ctypes.cast(_api.sigemptyset, ctypes.c_void_p).value
+_STRUCT_BYTES = 256
+
+
+def sweep(*_: Any, exported: Dict[int, Tuple[Any, ...]] = _exported) -> None:
+    """Let go of what consumers have cleared; runs at every export and every garbage collection."""
+    for address, kept in list(exported.items()):
+        if not kept[-1].deleter:
+            exported.pop(address, None)
 
 
 def _numpy_destructor() -> Any:
@@ -77,20 +81,29 @@ def _numpy_destructor() -> Any:
     return _get_destructor(np.zeros(1).__dlpack__())
 
 
+# A capsule nobody consumes calls the deleter itself: numpy's destructor does that, in C.
 _of_numpy = _numpy_destructor()
+gc.callbacks.append(sweep)
 
 
-def export(owner: Any, address: int, shape: List[int], kind: Tuple[int, int, int], device: Tuple[int, int]) -> Any:
-    """A capsule "dltensor" on memory that lives as long as `owner`; C order, no strides."""
+def export(
+    owner: Any, address: int, shape: List[int], kind: Tuple[int, int, int], device: Tuple[int, int], refusable: bool
+) -> Any:
+    """A capsule "dltensor" on memory that lives as long as `owner`; C order, no strides.
+
+    `refusable`: consumers may well say no (see `_clear`); such an export is let go a little later.
+    """
+    sweep()
     dims = (ctypes.c_int64 * max(len(shape), 1))(*shape)
-    managed = _ManagedTensor(address, device[0], device[1], len(shape), *kind)
-    managed.shape = ctypes.cast(dims, ctypes.POINTER(ctypes.c_int64))
-    managed.deleter = ctypes.cast(_deleter, ctypes.c_void_p).value
+    block = ctypes.create_string_buffer(_STRUCT_BYTES)
+    managed = _ManagedTensor.from_buffer(block)
+    managed.data, managed.device_type, managed.device_id = address, *device
+    managed.ndim, managed.shape = len(shape), ctypes.cast(dims, ctypes.POINTER(ctypes.c_int64))
+    managed.code, managed.bits, managed.lanes = kind
+    managed.deleter = _clear if refusable else ctypes.cast(_delete_now, ctypes.c_void_p).value
     place = ctypes.addressof(managed)
-    _exported[place] = (owner, dims, managed)
-    # A capsule may die while an exception is on its way. numpy's destructor keeps that exception; code in
-    # Python, which a callback is, would lose it.
-    return _new(place, _FRESH, _of_numpy or ctypes.cast(_destructor, ctypes.c_void_p))
+    _exported[place] = (owner, dims, block, managed)
+    return _new(place, _FRESH, _of_numpy)
 
 
 class Imported(NamedTuple):
@@ -108,8 +121,9 @@ class _Owner:
         self._managed = managed
 
     def __del__(self) -> None:
-        if self._managed.deleter:
-            _Callback(self._managed.deleter)(ctypes.addressof(self._managed))
+        if self._managed.deleter and _Deleter is not None:  # None at interpreter exit
+            _Deleter(self._managed.deleter)(ctypes.addressof(self._managed))
+            sweep()
 
 
 def is_capsule(value: Any) -> bool:
@@ -177,7 +191,7 @@ def _check_layout(managed: _ManagedTensor, shape: List[int]) -> None:
 
 
 def mark_used(capsule: Any) -> None:
-    """Rename a consumed capsule: its destructor has nothing to do any more."""
+    """Rename a consumed capsule; the destructor we gave ours would not stand the name."""
     if _get_pointer(capsule, _FRESH) in _exported:
         _set_destructor(capsule, None)
     _set_name(capsule, _USED)

@@ -131,7 +131,9 @@ def _to_dlpack(stub: Any, self: Any) -> Any:
     address = state.memory.ctypes.data
     kind = dlpack_type(state.datatype)
     # Two owners: the tensor, and the memory it has now (a later send gives it another).
-    return dlpack.export((self, state.memory, state.owner), address, state.shape, kind, _dlpack_device(state))
+    owners = (self, state.memory, state.owner)
+    refusable = state.on_gpu or state.datatype == "BF16"
+    return dlpack.export(owners, address, state.shape, kind, _dlpack_device(state), refusable)
 
 
 def _dlpack_device(state: TensorState) -> Tuple[int, int]:
