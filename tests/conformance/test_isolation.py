@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import io
 from typing import Any
 
 import numpy as np
-import PIL.Image
 import pytest
 
 from triton_pyb.emulator.errors import InferenceFailed
 
 from . import steps
 from .conftest import Server, failure, strings
-
-
-def picture(width: int, height: int, colour: tuple[int, int, int], kind: str = "PNG") -> bytes:
-    file = io.BytesIO()
-    PIL.Image.new("RGB", (width, height), colour).save(file, kind)
-    return file.getvalue()
+from .pictures import picture
 
 
 def test_one_request_of_five_holds_no_picture(side: Server) -> None:
@@ -72,9 +65,7 @@ def test_split_fails_the_bad_request_only(side: Server) -> None:
 
 def test_list_fails_the_request_of_an_item_error(side: Server) -> None:
     entry = side.deploy_step(steps.shout)
-    answers = side.together(
-        entry, [{"text": strings("a")}, {"text": strings("b", "")}, {"text": strings("한글 c")}]
-    )
+    answers = side.together(entry, [{"text": strings("a")}, {"text": strings("b", "")}, {"text": strings("한글 c")}])
     error = failure(answers[1])
     assert (error.code, "item 1 of 2: nothing to shout" in error.message) == ("INVALID_ARG", True)
     assert [answer["loud"].tolist() for answer in (answers[0], answers[2])] == [  # type: ignore[index]
