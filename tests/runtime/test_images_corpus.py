@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import struct
 import sys
+import zlib
 from typing import Any
 
 import numpy as np
@@ -176,6 +178,31 @@ def test_pillows_own_limit_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_no_pixels(library: str) -> None:
     with pytest.raises(NoPicture, match="it has 0 x 5 pixels: none at all; send a picture with pixels"):
         decode_image(b"P5\n0 5\n255\n", library=library)
+
+
+def test_a_file_of_very_many_parts_is_not_walked_to_its_end() -> None:
+    jpeg = b"\xff\xd8" + b"\xff\xfe\x00\x02" * 600_000 + JPEG[2:]
+    text = b"\0\0\0\0tEXt" + zlib.crc32(b"tEXt").to_bytes(4, "big")
+    png = PNG[:33] + text * 600_000 + PNG[33:]
+    gif = encoded(make_corpus.RGB, "GIF")
+    gif = gif[:-1] + b"!\xfe" + b"\1a" * 600_000 + b"\0;"
+    webp = encoded(make_corpus.RGB, "WEBP") + b"NONE\0\0\0\0" * 600_000
+    webp = webp[:4] + (len(webp) - 8).to_bytes(4, "little") + webp[8:]
+    for data in (jpeg, png, gif, webp):
+        for library in LIBRARIES:
+            with pytest.raises(NoPicture, match=r"it begins like \w+ and is made of more than 500000 parts; send"):
+                decode_image(data, library=library)
+
+
+def test_a_tiff_whose_directories_say_a_million_strips() -> None:
+    """The same long table of strips in ten thousand directories: looked at a few times, not ten thousand."""
+    strips = 100_000
+    table = bytes(4 * strips)
+    directory = struct.pack("<HHHIIHHIIHHII", 3, 256, 4, 1, 5, 273, 4, strips, 8, 279, 4, strips, 8)
+    first = 8 + len(table)
+    pages = b"".join(directory + struct.pack("<I", first + (page + 1) * (len(directory) + 4)) for page in range(10_000))
+    header = read_header(b"II*\0" + struct.pack("<I", first) + table + pages + bytes(64))
+    assert header is not None and header.format == "TIFF" and header.animated
 
 
 # --- several frames

@@ -17,6 +17,10 @@ _PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _TIFF_TYPES = {1: "B", 3: "H", 4: "I"}  # of the whole numbers
 _TIFF_BYTES = (0, 1, 1, 2, 4, 8, 1, 1, 2, 4, 8, 4, 8)  # by type, of one value
 _ORIENTATION = 274
+_TIFF_TAGS = {256, 257, _ORIENTATION, 273, 279, 324, 325, 338}
+#: A file of more parts than this is refused: some bytes of each would cost a client little and the server much.
+_MOST_PARTS = 500_000
+_MOST_TIFF_VALUES = 1_000_000  # so many strips are looked at, whatever the directories say
 
 
 class Header(NamedTuple):
@@ -47,6 +51,10 @@ class Header(NamedTuple):
     alpha: bool = False
 
 
+class _TooManyParts(Exception):
+    pass
+
+
 def read_header(data: bytes) -> Optional[Header]:
     """The header of a JPEG, PNG, WebP, GIF, BMP, TIFF, JPEG 2000 or PNM file; None for anything else.
 
@@ -59,6 +67,8 @@ def read_header(data: bytes) -> Optional[Header]:
         if magic.match(data):
             try:
                 return reader(data)
+            except _TooManyParts:
+                return Header(name, 0, 0, fault=f"is made of more than {_MOST_PARTS} parts")
             except (struct.error, IndexError):
                 return Header(name, 0, 0, fault=f"is truncated: it ends after {len(data)} bytes, inside its header")
     return None
@@ -67,7 +77,7 @@ def read_header(data: bytes) -> Optional[Header]:
 def _jpeg(data: bytes) -> Header:
     width = height = 0
     orientation, position = 1, 2
-    while True:
+    for _ in range(_MOST_PARTS):
         found = _JPEG_MARKER.search(data, position)
         if not found:
             fault = f"is truncated: no end marker in {len(data)} bytes"
@@ -83,13 +93,14 @@ def _jpeg(data: bytes) -> Header:
         elif marker == 0xE1 and data[position + 2 : position + 8] == b"Exif\0\0":
             orientation = _exif_orientation(data[position + 8 : position + length])
         position += length
+    raise _TooManyParts
 
 
 def _png(data: bytes) -> Header:
     width, height = struct.unpack_from(">II", data, 16)
     orientation, animated, position = 1, False, 8
     view = memoryview(data)
-    while True:
+    for _ in range(_MOST_PARTS):
         if position + 12 > len(data):
             fault = f"is truncated: no IEND chunk in {len(data)} bytes"
             return Header("PNG", width, height, orientation, animated, fault)
@@ -106,13 +117,17 @@ def _png(data: bytes) -> Header:
         elif kind == b"eXIf":
             orientation = _exif_orientation(data[position + 8 : end])
         position = end + 4
+    raise _TooManyParts
 
 
 def _webp(data: bytes) -> Header:
     end = 8 + struct.unpack_from("<I", data, 4)[0]
     width = height = 0
     orientation, animated, position = 1, False, 12
-    while position + 8 <= min(end, len(data)):
+    for _ in range(_MOST_PARTS):
+        if position + 8 > min(end, len(data)):
+            fault = f"is truncated: {len(data)} of {end} bytes" if len(data) < end - end % 2 else ""
+            return Header("WEBP", width, height, orientation, animated, fault)
         kind, length = struct.unpack_from("<4sI", data, position)
         start = position + 8
         if kind == b"VP8X":
@@ -128,13 +143,12 @@ def _webp(data: bytes) -> Header:
             blob = data[start : start + length]
             orientation = _exif_orientation(blob[6:] if blob[:6] == b"Exif\0\0" else blob)
         position = start + length + length % 2
-    fault = f"is truncated: {len(data)} of {end} bytes" if len(data) < end - end % 2 else ""
-    return Header("WEBP", width, height, orientation, animated, fault)
+    raise _TooManyParts
 
 
 def _gif(data: bytes) -> Header:
     width, height, flags = struct.unpack_from("<HHB", data, 6)
-    frames, position = 0, 13 + _gif_palette(flags)
+    frames, blocks, position = 0, 0, 13 + _gif_palette(flags)
     while position < len(data) and data[position] != 0x3B:
         if data[position] == 0x2C:
             frames += 1
@@ -143,6 +157,9 @@ def _gif(data: bytes) -> Header:
             position += 2
         while data[position : position + 1] not in (b"", b"\0"):
             position += 1 + data[position]
+            blocks += 1
+            if blocks > _MOST_PARTS:
+                raise _TooManyParts
         position += 1
     fault = "" if position < len(data) else f"is truncated: no trailer in {len(data)} bytes"
     return Header("GIF", width, height, animated=frames > 1, fault=fault)
@@ -177,8 +194,9 @@ def _tiff_pages(data: bytes) -> Tuple[Dict[int, Tuple[int, ...]], int, bool]:
     order = "<" if data[:2] == b"II" else ">"
     first: Dict[int, Tuple[int, ...]] = {}
     seen: Set[int] = set()
+    values = 0
     (position,) = struct.unpack_from(order + "I", data, 4)
-    while position and position not in seen:
+    while position and position not in seen and values < _MOST_TIFF_VALUES:
         seen.add(position)
         try:
             tags, position = _tiff_tags(data, order, position)
@@ -187,13 +205,14 @@ def _tiff_pages(data: bytes) -> Tuple[Dict[int, Tuple[int, ...]], int, bool]:
         first = first or tags
         starts = tags.get(273, ()) + tags.get(324, ())
         sizes = tags.get(279, ()) + tags.get(325, ())
+        values += sum(map(len, tags.values())) + 100
         if any(start + size > len(data) for start, size in zip(starts, sizes)):
             return first, len(seen), True
     return first, len(seen), False
 
 
 def _tiff_tags(data: bytes, order: str, position: int) -> Tuple[Dict[int, Tuple[int, ...]], int]:
-    """(whole-number tags of one directory, position of the next directory)."""
+    """(the wanted whole-number tags of one directory, position of the next directory)."""
     (count,) = struct.unpack_from(order + "H", data, position)
     tags: Dict[int, Tuple[int, ...]] = {}
     for entry in range(position + 2, position + 2 + 12 * count, 12):
@@ -202,7 +221,7 @@ def _tiff_tags(data: bytes, order: str, position: int) -> Tuple[Dict[int, Tuple[
         start = entry + 8 if size_bytes <= 4 else struct.unpack_from(order + "I", data, entry + 8)[0]
         if start + size_bytes > len(data):
             raise struct.error(f"tag {tag} lies behind the end")
-        if kind in _TIFF_TYPES and length:
+        if tag in _TIFF_TAGS and tag not in tags and kind in _TIFF_TYPES and length:
             tags[tag] = struct.unpack_from(f"{order}{length}{_TIFF_TYPES[kind]}", data, start)
     (following,) = struct.unpack_from(order + "I", data, position + 2 + 12 * count)
     return tags, following
