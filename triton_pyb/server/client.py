@@ -214,11 +214,9 @@ class TritonClient:
         try:
             self._connection.ask(f"model '{model}'", lambda client, _: client.load_model(model))
         except InferenceFailed as error:
+            answer = error.message.strip()
             raise ServerFailed(
-                "TPB612",
-                error.message.strip(),
-                self.url,
-                "correct what the message or the server's log tells of",
+                "TPB612", f"{answer}", self.url, "correct what the message or the server's log tells of"
             ) from error
 
     def unload_model(self, model: str) -> None:

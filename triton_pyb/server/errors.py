@@ -22,9 +22,8 @@ class ServerFailed(ServerError):
         The lines of the server's log that tell why, verbatim.
     """
 
-    def __init__(self, code: str, what: str, where: str, fix: str, log: str = "") -> None:
+    def __init__(self, code: str, what: str, where: str, fix: str, *, log: str = "") -> None:
         super().__init__(code, what, where, fix)
-        self.args = (code, what, where, fix, log)
         self.log = log
 
     def __str__(self) -> str:

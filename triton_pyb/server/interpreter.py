@@ -74,10 +74,10 @@ def describe_interpreter(python: str | os.PathLike[str] | None = None) -> Interp
             check=True,
         ).stdout
     except (OSError, subprocess.SubprocessError) as error:
-        told = getattr(error, "stderr", None) or str(error)
+        reason = (getattr(error, "stderr", None) or str(error)).strip().splitlines()[-1]
         raise ServerNotFound(
             "TPB603",
-            f"'{executable}' does not run as a Python: {told.strip().splitlines()[-1]}",
+            f"'{executable}' does not run as a Python: {reason}",
             "looking for the Python that runs the models",
             "give the path of a python executable or of a virtual environment",
         ) from error

@@ -81,7 +81,7 @@ class ServerProcess:
                     f"the server was not ready after {timeout_s:g} s; still loading: {names or 'nothing'}",
                     self._where,
                     "give it more time with timeout_s= (command line: --timeout-s), or look at what a model waits for",
-                    server_log.failures(log) or server_log.tail(log),
+                    log=server_log.failures(log) or server_log.tail(log),
                 )
             if waiting is not None:
                 waiting(f"loading {names}" if names else "starting")
@@ -90,12 +90,13 @@ class ServerProcess:
     def raise_if_dead(self) -> None:
         """Raise `ServerFailed`, with the log's own words, if the process ended by itself."""
         if not self.running:
+            end = self._exit_text()
             raise ServerFailed(
                 "TPB613",
-                f"the server died: {self._exit_text()}",
+                f"the server died: {end}",
                 self._where,
                 "correct what its log tells of, and start it again",
-                server_log.failures(self.log) or server_log.tail(self.log),
+                log=server_log.failures(self.log) or server_log.tail(self.log),
             )
 
     def end(self) -> None:
@@ -123,29 +124,45 @@ class ServerProcess:
             return False
 
     def _did_not_start(self, log: str) -> ServerFailed:
+        quoted = server_log.failures(log) or server_log.tail(log)
         causes = server_log.causes(log)
-        told = "; ".join(f"model '{name}' does not load: {cause}" for name, cause in causes.items())
+        if not causes:
+            end = self._exit_text()
+            return ServerFailed(
+                "TPB622",
+                f"the server ended: {end}",
+                self._where,
+                "correct what the log tells of and start again",
+                log=quoted,
+            )
+        (model, cause), *others = causes.items()
+        more = "".join(f"; nor does '{other}': {why}" for other, why in others)
         return ServerFailed(
             "TPB602",
-            f"{told or 'the server ended: ' + self._exit_text()}",
+            f"model '{model}' does not load: {cause}{more}",
             self._where,
             "correct what the log tells of and start again",
-            server_log.failures(log) or server_log.tail(log),
+            log=quoted,
         )
 
     def _hangs(self, log: str) -> ServerFailed:
         """Up to 25.07 the server waits without end for a Python process that never started."""
         missing = _NO_MODEL_FILE.search(log)
-        told = "a model's Python process did not start"
-        if missing:
-            model, version, file = missing.groups()
-            told = f"model '{model}' has no file {version}/{file}"
+        if not missing:
+            return ServerFailed(
+                "TPB623",
+                "a model's Python process did not start; Triton would wait for it without end",
+                self._where,
+                "correct what the log tells of and start again",
+                log=server_log.failures(log),
+            )
+        model, version, file = missing.groups()
         return ServerFailed(
             "TPB620",
-            f"{told}; Triton would wait for it without end",
+            f"model '{model}' has no file {version}/{file}; Triton would wait for it without end",
             self._where,
             "write that file, or move a folder away that is no version (Triton takes '2_old' for version 2)",
-            server_log.failures(log),
+            log=server_log.failures(log),
         )
 
     def _exit_text(self) -> str:

@@ -210,7 +210,7 @@ class RealTriton:
                 f"model '{model}' did not load: {cause}",
                 error.where,
                 error.fix,
-                server_log.failures(written, model),
+                log=server_log.failures(written, model),
             ) from error
 
     def unload_model(self, model: str) -> None:
