@@ -29,6 +29,7 @@ from triton_pyb.config.tokens import (
     Tokenizer,
     string_value,
 )
+from triton_pyb.runtime.dtypes import canonical, config_name
 from triton_pyb.runtime.errors import TritonPybError
 
 #: A configuration has a few kilobytes; of a larger file only this much is read.
@@ -125,6 +126,10 @@ class Document:
     truncated: bool = False
     _lines: list[int] = field(default_factory=list)
 
+    def damaged(self, message: Message) -> bool:
+        """True when a fault stands inside a message: it may lack something for that reason alone."""
+        return any(message.start <= problem.start <= message.end for problem in self.problems)
+
     def position(self, offset: int) -> tuple[int, int]:
         """Line and column of an offset, both from 1, the column in characters."""
         if not self._lines:
@@ -143,7 +148,7 @@ class Document:
         return self.text[self._lines[number - 1] : end].rstrip("\r\n")
 
     def to_protobuf(self) -> Any:
-        """The ``ModelConfig`` message, without what `problems` reports."""
+        """The ``ModelConfig`` message; where `problems` reports a value, what was meant, or nothing."""
         config = model_config_pb2().ModelConfig()
         _fill(config, self.root)
         return config
@@ -470,9 +475,9 @@ class _Parser:
                 return None
             if self._just_reported(token):
                 self._skip_value()
-            else:
-                self._wrong_type(declared)
-            return None
+                return None
+            self._wrong_type(declared)
+            return _meant(declared, token)
         self._take()
         return -value if negative else value
 
@@ -530,13 +535,13 @@ class _Parser:
             self._add("unknown-enum", token, said, declared.name, *declared.enum)
             if self._looking_at("."):  # np.float32
                 self._advance()
-                self._take()
-            return None
+                token = self._take()
+            return _meant(declared, token)
         if token.kind == INTEGER or self._looking_at("-"):
             number = self._signed(FieldType(declared.name, "int", False, "", False, -(2**31), 2**31 - 1))
             return declared.enum_names.get(number, number) if number is not None else None
         self._wrong_type(declared)
-        return None
+        return _meant(declared, token)
 
     def _wanted(self, declared: FieldType, token: Token) -> str:
         wanted = {
@@ -611,6 +616,19 @@ class _Parser:
         if token.kind == STRING:
             return self._text[token.start : token.end]
         return token.text
+
+
+def _meant(declared: FieldType, token: Token) -> Any:
+    """The value that a wrong one was certainly meant to be, so that one slip is one finding; else None."""
+    bare = token.text.strip("\"'")
+    if declared.kind == "int":
+        bare = bare.removesuffix(".0")
+        value = int(bare) if bare.isascii() and bare.lstrip("-").isdigit() and len(bare) < 19 else None
+        return value if value is not None and declared.low <= value <= declared.high else None
+    if declared.kind == "enum" and "TYPE_FP32" in declared.enum:
+        dtype = canonical(bare.upper().removeprefix("TYPE_")) or canonical(bare)
+        return config_name(dtype) if dtype else None
+    return bare.upper() if declared.kind == "enum" and bare.upper() in declared.enum else None
 
 
 def _integer(text: str) -> int | None:

@@ -666,3 +666,21 @@ class WarmupRaises(SourceRule):
         node = certain_end(function.body) if function is not None and samples else None
         if node is not None:
             yield self.found(model, source.place(node), text=printable(_end_text(node)), sample=samples[0]["name"])
+
+
+class ImportFails(SourceRule):
+    """The model does not load in the emulator (only with `--import`).
+
+    A child process imports model.py and runs auto_complete_config and initialize as Triton's stub would: what no reading
+    can know (a file that is not there, a shape that does not fit) shows here.
+
+    Source: the emulator, verified against a real Triton 24.10.
+    """
+
+    code = "TPB1750"
+    message = "{text}"
+    fix = "{repair}"
+    said = "Internal: {text}"
+
+    def source(self, model: Model, source: PythonSource) -> Iterator[Finding]:
+        return iter(())  # `triton_pyb.check.importing` reports it

@@ -51,7 +51,7 @@ class TensorWithoutName(TensorRule):
     said = "Invalid argument: model {kind} must specify 'name' for {model}"
 
     def tensor(self, model: Model, kind: str, tensor: Message) -> Iterator[Finding]:
-        if not tensor["name"]:
+        if not tensor["name"] and not damaged(model, tensor):
             yield self.found(model, tensor, kind=kind)
 
 
@@ -92,8 +92,15 @@ class TensorWithoutDims(TensorRule):
             yield self.found(model, tensor.entry("dims") or tensor, kind=kind, name=tensor["name"])
 
 
+def damaged(model: Model, tensor: Message) -> bool:
+    """True when the text of a tensor has a fault of its own, which says all that is to be said."""
+    return model.document is not None and model.document.damaged(tensor)
+
+
 def completes_itself(model: Model, kind: str, tensor: Message) -> bool:
     """True when the backend may fill the gap from its model file, or auto_complete_config may."""
+    if damaged(model, tensor):
+        return True
     if model.target.strict:
         return False
     if model.completed.backend in ("onnxruntime", "tensorrt", "tensorflow", "openvino"):

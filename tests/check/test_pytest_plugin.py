@@ -1,0 +1,40 @@
+"""``pytest --triton-check``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.check.examples import EXAMPLES, GOOD_CONFIG, MODEL_PY, model
+from tests.check.variants import write
+
+pytest_plugins = ["pytester"]
+
+
+@pytest.fixture
+def repository(pytester: pytest.Pytester) -> Path:
+    folder = pytester.path / "repository"
+    write(model(), folder)
+    bad = GOOD_CONFIG.replace('"m"', '"bad"').replace("dims", "shape")
+    write({"bad/config.pbtxt": bad, "bad/1/model.py": MODEL_PY}, folder)
+    return folder
+
+
+def test_one_item_for_each_model(pytester: pytest.Pytester, repository: Path) -> None:
+    result = pytester.runpytest("-p", "triton_pyb.check.pytest_plugin", "--triton-check", "repository")
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["*config.pbtxt:4:* error TPB1011 ModelInput has no field 'shape'*"])
+
+
+def test_nothing_without_the_option(pytester: pytest.Pytester, repository: Path) -> None:
+    result = pytester.runpytest("-p", "triton_pyb.check.pytest_plugin", "repository")
+    result.assert_outcomes()
+
+
+def test_release_and_ignore(pytester: pytest.Pytester, repository: Path) -> None:
+    write(EXAMPLES["TPB1801"].broken, repository)
+    arguments = ("-p", "triton_pyb.check.pytest_plugin", "--triton-check", "--triton-release", "21.10", "repository")
+    pytester.runpytest(*arguments).assert_outcomes(failed=2)
+    pytester.makeini("[pytest]\ntriton_check_ignore =\n    TPB1801=patched server\n    TPB1011:bad=generated later\n")
+    pytester.runpytest(*arguments).assert_outcomes(passed=2)

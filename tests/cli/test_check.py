@@ -1,0 +1,69 @@
+"""``triton-pyb check`` as a command."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from click.testing import CliRunner
+
+from tests.check.examples import EXAMPLES, model
+from tests.check.variants import write
+from triton_pyb.cli.check import command
+
+
+def run(*arguments: str | Path) -> tuple[int, str]:
+    result = CliRunner().invoke(command, [str(argument) for argument in arguments])
+    assert result.exception is None or isinstance(result.exception, SystemExit)
+    return result.exit_code, result.output
+
+
+def test_exit_status(tmp_path: Path) -> None:
+    write(model(), tmp_path / "good")
+    write(EXAMPLES["TPB1011"].broken, tmp_path / "bad")
+    write(EXAMPLES["TPB1208"].broken, tmp_path / "warned")
+    assert run(tmp_path / "good") == (0, "0 errors, 0 warnings in 1 model (Triton 24.10)\n")
+    status, output = run(tmp_path / "bad")
+    assert status == 1 and "TPB1011" in output and "did you mean 'dims'?" in output
+    assert run(tmp_path / "warned")[0] == 0
+    assert run("--warnings-as-errors", tmp_path / "warned")[0] == 1
+    assert run()[0] == 2
+    assert run(tmp_path / "good", "--release", "30.01")[0] == 2
+    assert run(tmp_path / "good", "--select", "XX")[0] == 2
+    assert run(tmp_path / "nowhere")[0] == 1
+
+
+def test_options_reach_the_check(tmp_path: Path) -> None:
+    write(EXAMPLES["TPB1801"].broken, tmp_path / "old")
+    assert run(tmp_path / "old")[0] == 0
+    assert run(tmp_path / "old", "--release", "21.10")[0] == 1
+    assert run(tmp_path / "old", "--release", "21.10", "--ignore", "TPB1801=we patch it")[0] == 0
+    write(EXAMPLES["TPB1516"].broken, tmp_path / "strict")
+    assert run(tmp_path / "strict")[0] == 0
+    assert run("--strict-model-config", tmp_path / "strict")[0] == 1
+    assert run("--disable-auto-complete-config", tmp_path / "strict")[0] == 1
+    write(EXAMPLES["TPB1102"].broken, tmp_path / "custom")
+    assert run(tmp_path / "custom")[0] == 1
+    assert run(tmp_path / "custom", "--backends", "pyhton,other")[0] == 0
+    write(EXAMPLES["TPB1211"].broken, tmp_path / "gpu")
+    assert run(tmp_path / "gpu")[0] == 0
+    assert run(tmp_path / "gpu", "--gpus", "0")[0] == 1
+    write(EXAMPLES["TPB1217"].broken, tmp_path / "rate")
+    assert run(tmp_path / "rate", "--rate-limit", "--rate-limit-resource", "R:2")[0] == 1
+    assert run(tmp_path / "rate", "--rate-limit-resource", "R")[0] == 2
+
+
+def test_json_stays_json_while_repairing(tmp_path: Path) -> None:
+    write(EXAMPLES["TPB1020"].broken, tmp_path)
+    result = CliRunner().invoke(command, ["--fix", "--format", "json", str(tmp_path)])
+    assert json.loads(result.stdout)["errors"] == 0
+    assert "removed the byte order mark" in result.stderr
+
+
+def test_explain() -> None:
+    status, output = run("--explain", "TPB1123")
+    assert status == 0
+    assert output.startswith("TPB1123 (warning): dims begin with the batch axis although max_batch_size adds one")
+    assert "Source: core/src/infer_request.cc" in output
+    assert run("--explain", "tpb16")[1].count("Source:") > 15
+    assert run("--explain", "TPB9")[0] == 2
