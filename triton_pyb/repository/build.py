@@ -128,7 +128,7 @@ def _node_folders(graph: Graph) -> list[ModelFolder]:
     folders = []
     for node, step in zip(graph.nodes, graph.pipeline.steps, strict=True):
         if node.core is not None:
-            folders.append(core_folder(node.core))
+            folders.append(core_folder(node.core, getattr(step.model, "config", None)))
         elif node.mark is not None:
             folders.append(
                 step_folder(

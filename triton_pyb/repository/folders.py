@@ -13,6 +13,7 @@ from google.protobuf import text_format
 
 import triton_pyb
 from triton_pyb.config.model_config import ModelConfig, TensorConfig, ensemble_config, step_config, to_pbtxt
+from triton_pyb.config.options import apply_options, files_named
 from triton_pyb.runtime.adapter import SIGNATURE_FILE
 from triton_pyb.runtime.steps import StepMark
 
@@ -23,6 +24,7 @@ from .litter import is_litter
 from .manifest import MANIFEST_FILE, Manifest, is_version, sha256_of
 from .requirements import requirements_of
 from .source import Source, file_of, label
+from .target import BuildError
 
 Content = bytes | Path
 
@@ -30,6 +32,9 @@ Content = bytes | Path
 #: load the model a second time, and ``model.py`` cannot forbid the cache that is written before it runs.
 NO_CACHE = "__pycache__"
 NO_CACHE_TEXT = b"A file, so that Python writes no cache here: a server that polls would load the model twice.\n"
+
+#: ``ModelInstanceGroup.KIND_CPU``.
+CPU = 2
 
 FILE_MODE, FOLDER_MODE = 0o644, 0o755
 
@@ -159,25 +164,19 @@ def step_folder(
     """The folder of one step of ours: configuration, generated model.py, signature, code, runtime."""
     closure = find_closure(mark, step)
     signature = mark.signature
-    batching = max_batch_size > 0
-    config = step_config(
-        mark.name,
-        [TensorConfig.of(field, batching, signature.ragged(field)) for field in signature.inputs],
-        [TensorConfig.of(field, batching) for field in signature.outputs],
-        max_batch_size=max_batch_size,
-        instances=mark.instances or 1,
-        max_queue_delay_microseconds=max_queue_delay_microseconds,
-    )
+    config = _step_config(mark, max_batch_size, max_queue_delay_microseconds)
+    declaring = Path(mark.scope["__file__"])
     travelling = {**signature.to_dict(), "function": closure.function}
     files: dict[str, Content] = {
         "config.pbtxt": _config_text(config, closure.function),
         "1/model.py": _model_py(closure),
         f"1/{NO_CACHE}": NO_CACHE_TEXT,
         f"1/{SIGNATURE_FILE}": _json(travelling),
+        **_named_files(mark.config, declaring.parent, str(mark.place)),
     }
     files.update({f"1/{inside}": path for inside, path in closure.files.items()})
     files.update({f"1/triton_pyb/{inside}": path for inside, path in _runtime_files().items()})
-    source = Source(label(Path(mark.scope["__file__"])), closure.function.partition(":")[2])
+    source = Source(label(declaring), closure.function.partition(":")[2])
     return ModelFolder(
         mark.name,
         files,
@@ -188,13 +187,70 @@ def step_folder(
     )
 
 
-def core_folder(core: ResolvedCore) -> ModelFolder:
+def _step_config(mark: StepMark, max_batch_size: int, max_queue_delay_microseconds: int) -> Any:
+    """What the signature says, then what the author adds."""
+    signature, batching = mark.signature, max_batch_size > 0
+    config = step_config(
+        mark.name,
+        [TensorConfig.of(field, batching) for field in signature.inputs],
+        [TensorConfig.of(field, batching) for field in signature.outputs],
+        max_batch_size=max_batch_size,
+        instances=mark.instances or 1,
+        max_queue_delay_microseconds=max_queue_delay_microseconds,
+    )
+    if signature.streams:
+        config.model_transaction_policy.decoupled = True
+    if signature.has_sequences:
+        config.sequence_batching.direct.SetInParent()
+        idle_s = float(signature.options.get("sequence_idle_s", 60.0))
+        config.sequence_batching.max_sequence_idle_microseconds = int(idle_s * 1e6)
+    if batching and not signature.has_sequences:
+        for entry, field in zip(config.input, signature.inputs, strict=True):
+            if signature.ragged(field):
+                entry.allow_ragged_batch = True
+    if mark.instances is not None and getattr(mark.config, "instance_group", None):
+        raise BuildError(
+            "TPB443",
+            f"'{mark.name}' says instances={mark.instances} and config= an instance_group",
+            str(mark.place),
+            "say it once",
+        )
+    apply_options(config, mark.config, str(mark.place))
+    for group in config.instance_group:
+        if not group.kind:  # KIND_AUTO: a GPU when there is one, which a pre- or postprocess function does not use
+            group.kind = CPU
+    return config
+
+
+def _named_files(options: object, folder: Path, where: str) -> dict[str, Content]:
+    """Labels and warmup data that the options name."""
+    found: dict[str, Content] = {}
+    for inside, written in files_named(options).items():
+        path = folder / written
+        if not path.is_file():
+            raise BuildError(
+                "TPB418",
+                f"config= names '{written}', and there is no such file: {path}",
+                where,
+                "correct the path; it counts from the file of the declaration",
+            )
+        found[inside] = path
+    return found
+
+
+def core_folder(core: ResolvedCore, options: object = None) -> ModelFolder:
     """The folder of a core model; an existing model's folder is taken as it is."""
-    source = Source(label(file_of(core.where)), core.where.partition(" ")[0])
+    declaring = file_of(core.where)
+    source = Source(label(declaring), core.where.partition(" ")[0])
     if core.file_name:
+        apply_options(core.config, options, core.where)
         return ModelFolder(
             core.config.name,
-            {"config.pbtxt": _config_text(core.config, core.source.name), f"1/{core.file_name}": core.source},
+            {
+                "config.pbtxt": _config_text(core.config, core.source.name),
+                f"1/{core.file_name}": core.source,
+                **_named_files(options, declaring.parent, core.where),
+            },
             source,
         )
     inside = {
@@ -227,8 +283,14 @@ def ensemble_folder(graph: Graph, pinned: Mapping[str, tuple[str, int]] | None =
     if pinned is not None:
         for step in config.ensemble_scheduling.step:
             step.model_name, step.model_version = pinned[step.model_name]
-    source = Source(label(file_of(graph.pipeline.where)), graph.pipeline.where.partition(" ")[0])
-    return ModelFolder(graph.pipeline.name, {"config.pbtxt": _config_text(config, "the pipeline")}, source)
+    apply_options(config, graph.pipeline.config, graph.pipeline.where)
+    declaring = file_of(graph.pipeline.where)
+    source = Source(label(declaring), graph.pipeline.where.partition(" ")[0])
+    files = {
+        "config.pbtxt": _config_text(config, "the pipeline"),
+        **_named_files(graph.pipeline.config, declaring.parent, graph.pipeline.where),
+    }
+    return ModelFolder(graph.pipeline.name, files, source)
 
 
 def _runtime_files() -> dict[str, Path]:
