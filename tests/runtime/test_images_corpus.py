@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import base64
+import re
 import struct
 import sys
 import zlib
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -302,6 +304,29 @@ def test_odd_sizes_are_reduced_alike() -> None:
 def test_other_formats_come_at_full_size() -> None:
     for library in LIBRARIES:
         assert decode_image(PNG, library=library, reduce_to=(6, 8)).shape == (48, 64, 3)
+
+
+# --- the guide
+
+
+def _documented() -> list[tuple[list[str], list[str]]]:
+    """(names, [Pillow, OpenCV, difference]) of the table in docs/pictures.md."""
+    text = (Path(__file__).parents[2] / "docs" / "pictures.md").read_text(encoding="utf-8")
+    rows = [line.strip("|").split("|") for line in text.splitlines() if line.startswith("| ") and line.count("|") == 6]
+    return [(re.findall("`(.+?)`", row[1]), [cell.strip() for cell in row[2:]]) for row in rows]
+
+
+@each(CORPUS)
+def test_the_guide_says_what_is_read(sample: Sample) -> None:
+    table = _documented()
+    exact = [row for row in table if sample.name in row[0]]
+    ending = "." + sample.name.rpartition(".")[2].replace("jpeg", "jpg")
+    rows = exact or [row for row in table if ending in row[0]]
+    assert len(rows) == 1, f"{len(rows)} rows for {sample.name}"
+    pillow, opencv, difference = rows[0][1]
+    assert pillow.startswith(("yes", "the first", "Pillow 11.3"))
+    assert (opencv != "no") == sample.opencv
+    assert difference == (str(sample.bound) if sample.opencv else "")
 
 
 # --- what is no picture
