@@ -161,8 +161,9 @@ class Batcher:
         self._default_level = (config.get("dynamic_batching") or {}).get("default_priority_level", 0)
         self._changed = threading.Condition()
         self._stopped = False
+        self._idle: set[int] = set()
         self._threads = [
-            threading.Thread(target=self._serve, args=(runner,), name=f"{config['name']} {index}", daemon=True)
+            threading.Thread(target=self._serve, args=(index, runner), name=f"{config['name']} {index}", daemon=True)
             for index, runner in enumerate(runners)
         ]
         for thread in self._threads:
@@ -205,9 +206,9 @@ class Batcher:
         asked = pending.request.priority
         return self._levels[asked if asked in self._levels else self._default_level]
 
-    def _serve(self, runner: Runner) -> None:
+    def _serve(self, index: int, runner: Runner) -> None:
         while True:
-            batch, rejected = self._take()
+            batch, rejected = self._take(index)
             for pending in rejected:
                 pending.fail("Request timeout expired", "UNAVAILABLE", "request")
             if batch:
@@ -215,25 +216,39 @@ class Batcher:
             elif not rejected:
                 return
 
-    def _take(self) -> tuple[list[Pending], list[Pending]]:
-        """The next batch, or requests to reject; two empty lists once stopped and drained."""
+    def _take(self, index: int) -> tuple[list[Pending], list[Pending]]:
+        """The next batch, or requests to reject; two empty lists once stopped and drained.
+
+        Of the instances that wait, the first one takes: which one serves is no matter of luck.
+        """
         with self._changed:
-            while True:
-                now = time.monotonic_ns()
-                rejected = [late for level in self._levels.values() for late in level.expire(now)]
-                if rejected:
-                    return [], rejected
-                queue = self._in_order()
-                if queue:
-                    count, wait_ns = self._count(queue, now)
-                    if count:
-                        self._remove(queue[:count])
-                        return queue[:count], []
-                elif self._stopped:
-                    return [], []
-                else:
-                    wait_ns = 0
-                self._changed.wait(self._patience(now, wait_ns))
+            self._idle.add(index)
+            try:
+                return self._wait(index)
+            finally:
+                self._idle.discard(index)
+                self._changed.notify_all()
+
+    def _wait(self, index: int) -> tuple[list[Pending], list[Pending]]:
+        while True:
+            if index != min(self._idle) and not self._stopped:
+                self._changed.wait()
+                continue
+            now = time.monotonic_ns()
+            rejected = [late for level in self._levels.values() for late in level.expire(now)]
+            if rejected:
+                return [], rejected
+            queue = self._in_order()
+            if queue:
+                count, wait_ns = self._count(queue, now)
+                if count:
+                    self._remove(queue[:count])
+                    return queue[:count], []
+            elif self._stopped:
+                return [], []
+            else:
+                wait_ns = 0
+            self._changed.wait(self._patience(now, wait_ns))
 
     def _count(self, queue: list[Pending], now: int) -> tuple[int, int]:
         count, wait_ns = next_batch(queue, self.rules, now - queue[0].enqueued_ns)

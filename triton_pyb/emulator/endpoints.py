@@ -83,7 +83,9 @@ class Endpoints:
             await self._grpc.start()
 
     async def _listen(self, app: web.Application, port: int) -> int:
-        runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.5, auto_decompress=False)
+        runner = web.AppRunner(
+            app, access_log=None, shutdown_timeout=0.5, auto_decompress=False, handler_cancellation=True
+        )
         self._runners.append(runner)
         await runner.setup()
         site = web.TCPSite(runner, self._host, port)
@@ -99,3 +101,7 @@ class Endpoints:
             await self._grpc.stop(0)
         for runner in self._runners:
             await runner.cleanup()
+        waiting = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in waiting:
+            task.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)

@@ -87,9 +87,19 @@ class LoadFailed(InferenceFailed):
         Where the real server would have noticed.
     reason : str
         The cause alone, as the server's log or repository index words it.
+    detail : str
+        What the server writes elsewhere, or nowhere: for a file that does not parse, the place.
     """
 
-    def __init__(self, model: str, stage: str, reason: str, version: int = 0, code: str = "INVALID_ARG") -> None:
+    def __init__(
+        self,
+        model: str,
+        stage: str,
+        reason: str,
+        version: int = 0,
+        code: str = "INVALID_ARG",
+        detail: str = "",
+    ) -> None:
         if stage in ("poll", "unknown"):
             message = f"failed to load '{model}', failed to poll from model repository"
             status = "INTERNAL"
@@ -99,9 +109,9 @@ class LoadFailed(InferenceFailed):
             status = "INVALID_ARG"
         else:
             message, status = f"load failed for model '{model}': {reason}\n", "INVALID_ARG"
-        where, fix = f"model '{model}': {reason}", f"correct the model '{model}' and load it again"
-        super().__init__(message, status, where, fix)
-        self.args = (model, stage, reason, version, code)
+        where = f"model '{model}': {reason}" + (f": {detail}" if detail else "")
+        super().__init__(message, status, where, f"correct the model '{model}' and load it again")
+        self.args = (model, stage, reason, version, code, detail)
         self.model, self.stage, self.reason = model, stage, reason
         self.version, self.reason_code = version, code
 

@@ -59,6 +59,7 @@ def submit(
             DECOUPLED[protocol], "UNSUPPORTED", f"model '{model.name}'", "use a stream (stream_infer)"
         )
     answer: Future[list[WireResponse]] = Future()
+    answer.set_running_or_notify_cancel()  # a waiter that gives up leaves it alone
     responses: list[WireResponse] = []
 
     def deliver(response: WireResponse) -> None:

@@ -84,7 +84,7 @@ class Launch:
     gpu : bool
         The emulated machine has a GPU.
     model_file : str
-        The model.py of a Python-based backend, in place of ``<version>/model.py``.
+        In place of ``<version>/model.py``: another file there, or the model.py of a Python-based backend.
     execute_timeout_s : float
         Child only: kill the process when one `execute` takes longer. Default: wait.
     """

@@ -39,14 +39,15 @@ class PrivateImporter:
 
     def load(self, pb_utils: ModuleType, c_module: ModuleType) -> ModuleType:
         self._modules.update({surface.PB_UTILS: pb_utils, c_module.__name__: c_module})
-        folder = os.path.dirname(self.model_file) if self.model_file else self.version_dir
-        name = "model" if self.model_file else f"{self.version}.model"
-        path = os.path.join(folder, "model.py")
+        path = self.model_file or os.path.join(self.version_dir, "model.py")
+        folder, stem = os.path.dirname(path), os.path.splitext(os.path.basename(path))[0]
+        inside = folder == self.version_dir  # else the stand-in of another backend
+        name = f"{self.version}.{stem}" if inside else stem
         if not os.path.exists(path):
             raise ModelFailed(f"Python model file not found in '{path}'")
-        own = [folder] if self.model_file else [folder, os.path.dirname(folder)]
+        own = [folder, os.path.dirname(folder)] if inside else [folder]
         self._path = [*sys.path, *own, surface.BACKEND_FOLDER]
-        if not self.model_file:
+        if inside:
             package = ModuleType(self.version)
             package.__path__ = [folder]
             self._modules[self.version] = package

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from triton_pyb.emulator import ensemble_rules
+from triton_pyb.emulator import ensemble_rules, sequence_rules
 from triton_pyb.emulator.model_config import ConfigRefused
 
 
@@ -23,8 +23,13 @@ def refuse_at_poll(config: Any, strict_config: bool = False) -> None:
     if config.HasField("dynamic_batching"):
         _refuse_first(_dynamic_batching(config))
     if config.HasField("sequence_batching"):
-        _refuse_first(_sequence_batching(config))
+        _refuse_first(sequence_rules.findings(config))
     _refuse_first(_response_cache(config))
+    for agent in config.model_repository_agents.agents:
+        raise ConfigRefused(
+            f"unable to find 'libtritonrepoagent_{agent.name}.so' for repo agent '{agent.name}', searched:"
+            " /opt/tritonserver/repoagents"
+        )
     if strict_config:
         refuse_tensors(config)
 
@@ -36,12 +41,43 @@ def refuse_tensors(config: Any) -> None:
             _refuse_first(_tensor(config, kind, tensor))
 
 
+def refuse_batch_tensors(config: Any) -> None:
+    """Raise `ConfigRefused` for a wrong ``batch_input`` or ``batch_output``; checked when the model loads."""
+    _refuse_first(_batch_tensors(config))
+
+
+def _batch_tensors(config: Any) -> Iterator[str]:
+    name = config.name
+    inputs = {tensor.name for tensor in config.input}
+    outputs = {tensor.name for tensor in config.output}
+    targets: set[str] = set()
+    for tensor in [*config.batch_input, *config.batch_output]:
+        side = "input" if tensor.DESCRIPTOR.name == "BatchInput" else "output"
+        if len(tensor.source_input) != 1:
+            kind = tensor.Kind.Name(tensor.kind)
+            yield f"batch {side} kind '{kind}' expects 1 source input, got {len(tensor.source_input)} for {name}"
+        if side == "input" and tensor.data_type not in (_INT32, _FP32):
+            yield f"batch input data type must be TYPE_INT32 or TYPE_FP32 for {name}"
+        for source in tensor.source_input:
+            if source not in inputs:
+                yield f"unknown source input name '{source}' for {name}"
+        for target in tensor.target_name if side == "output" else ():
+            if target not in outputs:
+                yield f"unknown target output name '{target}' for {name}"
+            if target in targets:
+                yield f"target output name '{target}' can only be specified once for {name}"
+            targets.add(target)
+
+
+_INT32, _FP32 = 8, 11  # of the DataType enum
+
+
 def refuse_instance_groups(config: Any, gpus: int) -> None:
     """Raise `ConfigRefused` for an instance group that this machine cannot hold."""
     for group in config.instance_group:
         where = f"instance group {group.name} of model {config.name} has kind"
         if group.kind == group.KIND_GPU:
-            if not gpus:
+            if not gpus and not group.gpus:
                 raise ConfigRefused(f"{where} KIND_GPU but no GPUs are available")
             for gpu in group.gpus:
                 if not 0 <= gpu < gpus:
@@ -93,60 +129,6 @@ def _dynamic_batching(config: Any) -> Iterator[str]:
         for policy in policies:
             if policy.timeout_action == policy.DELAY and policy.default_timeout_microseconds:
                 yield (f"Queue policy can not have DELAY as timeout action when 'preserve_ordering' is true for {name}")
-
-
-def _sequence_batching(config: Any) -> Iterator[str]:
-    sequence, name = config.sequence_batching, config.name
-    kinds: set[str] = set()
-    tensors: set[str] = set()
-    for tensor in sequence.control_input:
-        if not tensor.name:
-            yield f"sequence batching control tensor must have a name for {name}"
-        if tensor.name in tensors:
-            yield (
-                f"sequence batching control tensor '{tensor.name}' is specified for multiple control kinds for {name}"
-            )
-        tensors.add(tensor.name)
-        for control in tensor.control:
-            kind = control.Kind.Name(control.kind)
-            if kind in kinds:
-                yield f"sequence batching specifies multiple {kind} tensors for {name}"
-            kinds.add(kind)
-            yield from _control(name, kind, control)
-    if sequence.HasField("oldest"):
-        for size in sequence.oldest.preferred_batch_size:
-            if size <= 0:
-                yield f"sequence batching preferred batch size must be positive for {name}"
-            if size > config.max_batch_size:
-                yield f"sequence batching preferred batch size must be <= max batch size for {name}"
-    if sequence.HasField("direct"):
-        if not 0.0 <= sequence.direct.minimum_slot_utilization <= 1.0:
-            yield f"sequence batching minimum slot utilization must be in range (0.0, 1.0] for {name}"
-
-
-_CORRELATION_TYPES = ("TYPE_UINT64", "TYPE_INT64", "TYPE_UINT32", "TYPE_INT32", "TYPE_STRING")
-
-
-def _control(model: str, kind: str, control: Any) -> Iterator[str]:
-    fields = ("int32_false_true", "fp32_false_true", "bool_false_true")
-    given = [field for field in fields if getattr(control, field)]
-    choices = "'int32_false_true', 'fp32_false_true'"
-    if kind == "CONTROL_SEQUENCE_CORRID":
-        if given:
-            yield (f"sequence batching must not specify either {choices} or 'bool_false_true' for {kind} for {model}")
-        data_type = control.DESCRIPTOR.fields_by_name["data_type"].enum_type
-        if data_type.values_by_number[control.data_type].name not in _CORRELATION_TYPES:
-            yield (
-                f"unexpected data type for control {kind} for {model}. Allowed data types are TYPE_UINT64,"
-                " TYPE_INT64, TYPE_UINT32, TYPE_INT32 and TYPE_STRING"
-            )
-        return
-    if not given:
-        yield (f"sequence batching must specify either {choices} or 'bool_false_true' for {kind} for {model}")
-    if len(given) > 1:
-        yield (f"sequence batching specifies more than one from {choices} and 'bool_false_true' for {kind} for {model}")
-    if len(getattr(control, given[0])) != 2:
-        yield f"sequence batching control '{given[0]}' must have exactly 2 entries for {kind} for {model}"
 
 
 def _response_cache(config: Any) -> Iterator[str]:

@@ -16,7 +16,8 @@ from triton_pyb.emulator.batcher import Batcher, Runner
 from triton_pyb.emulator.contract import Contract
 from triton_pyb.emulator.errors import LoadFailed
 from triton_pyb.emulator.instance import Host, Launch, LoadError, ModelInstance, auto_complete
-from triton_pyb.emulator.load_rules import refuse_instance_groups, refuse_tensors
+from triton_pyb.emulator.load_rules import refuse_batch_tensors, refuse_instance_groups, refuse_tensors
+from triton_pyb.emulator.parameter_rules import never_loads, refuse_parameters
 from triton_pyb.emulator.meeting import Meeting
 from triton_pyb.emulator.messages import FINAL, RESCHEDULE, WireFault, WireRequest, WireResponse
 from triton_pyb.emulator.pending import Deliver, Pending
@@ -244,9 +245,12 @@ def load(name: str, version: int, folder: Path, config: Any, machine: Machine, h
         )
     if config.sequence_batching.state:
         raise failed("implicit state (sequence_batching.state) is not emulated", "UNSUPPORTED")
+    hang = never_loads(config, folder, version, machine.release)
+    if hang:
+        raise failed(hang, "INTERNAL")
     if backend in STAND_INS:
         config.runtime = "model.py"
-    model_config.complete_instance_groups(config)
+    model_config.complete_instance_groups(config, machine.gpus)
     try:
         refuse_instance_groups(config, machine.gpus)
         launch = _launch(folder, version, config, machine)
@@ -257,11 +261,15 @@ def load(name: str, version: int, folder: Path, config: Any, machine: Machine, h
         ):
             _take_over(config, auto_complete(launch, host))
         refuse_tensors(config)
+        refuse_batch_tensors(config)
         refuse_missing_labels(name, version, config, folder)
     except model_config.ConfigRefused as error:
         raise failed(error, "INVALID_ARG") from None
     except LoadError as error:
         raise failed(error, "INTERNAL") from None
+    wrong = refuse_parameters(config, folder)
+    if wrong:
+        raise failed(*wrong)
     model = LoadedModel(name, version, model_config.as_dict(config, machine.release))
     launches = _launches(folder, version, config, machine)
     try:
@@ -325,9 +333,16 @@ def _launch(folder: Path, version: int, config: Any, machine: Machine, group: An
         python=machine.python,
         cwd=machine.cwd,
         environment=dict(machine.environment),
-        model_file=str(STAND_INS[config.backend]) if config.backend in STAND_INS else None,
+        model_file=_model_file(folder, version, config),
         gpu=machine.gpus > 0,
     )
+
+
+def _model_file(folder: Path, version: int, config: Any) -> str | None:
+    if config.backend in STAND_INS:
+        return str(STAND_INS[config.backend])
+    name = config.default_model_filename
+    return str(folder / str(version) / name) if name not in ("", "model.py") else None
 
 
 def _launches(folder: Path, version: int, config: Any, machine: Machine) -> list[Launch]:
@@ -341,7 +356,7 @@ def _launches(folder: Path, version: int, config: Any, machine: Machine) -> list
 
 def _started(launches: list[Launch], host: Host) -> list[ModelInstance]:
     instances = [ModelInstance(launch, host) for launch in launches]
-    if len(instances) == 1 or any(launch.inline for launch in launches):
+    if len(instances) < 2 or any(launch.inline for launch in launches):
         starts: list[Callable[[], object]] = [instance.start for instance in instances]
         outcomes = [_outcome(start) for start in starts]
     else:

@@ -63,10 +63,10 @@ def parse(text: str, release: str) -> Any:
     try:
         text_format.Parse(text, config)
     except text_format.ParseError as error:
-        raise ConfigRefused(f"failed to read text proto: {error}") from None
+        raise ConfigRefused(str(error)) from None
     unknown = _first_unknown_field(config, release)
     if unknown:
-        raise ConfigRefused(f"failed to read text proto: {unknown} (release {release})")
+        raise ConfigRefused(f"{unknown} (release {release})")
     return config
 
 
@@ -127,8 +127,11 @@ def _complete_backend(config: Any, folder: Path) -> None:
             )
         config.backend = config.name.rsplit(".", 1)[1]
         config.default_model_filename = config.default_model_filename or f"model.{config.backend}"
-    expected = _PAIRS.get(config.backend)
-    if expected and config.platform != expected:
+    if config.backend == "tensorflow":
+        matches = config.platform in _TENSORFLOW.values()
+    else:
+        matches = config.platform == _PAIRS.get(config.backend, config.platform)
+    if not matches:
         raise ConfigRefused(f"unexpected 'platform' and 'backend' pair, got:{config.platform}, {config.backend}")
 
 
@@ -171,7 +174,7 @@ def normalize(config: Any) -> None:
             getattr(config.optimization, buffer).enable = True
 
 
-def complete_instance_groups(config: Any) -> None:
+def complete_instance_groups(config: Any, gpus: int) -> None:
     """Name and count the instance groups, in place; the server does it when the model loads."""
     if config.HasField("ensemble_scheduling"):
         return
@@ -180,7 +183,7 @@ def complete_instance_groups(config: Any) -> None:
     for index, group in enumerate(config.instance_group):
         group.name = group.name or f"{config.name}_{index}"
         if group.kind == group.KIND_AUTO:
-            group.kind = group.KIND_GPU if group.gpus else group.KIND_CPU
+            group.kind = group.KIND_GPU if group.gpus and gpus else group.KIND_CPU
         if group.count < 1:
             group.count = 1
 

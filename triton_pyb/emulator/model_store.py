@@ -280,7 +280,8 @@ class ModelStore:
         entry = self.entries[name]
         try:
             if circle:
-                reason = f"circular dependency between ensembles: {name} -> ... -> {name}"
+                back = min(other.name for other in self.entries.values() if name in other.steps)
+                reason = f"circular dependency between ensembles: {name} -> ... -> {back} -> {name}"
                 raise LoadFailed(name, "dependency", reason)
             refuse_dependencies(config, self.entries)
             complete_decoupled(config, self.entries)

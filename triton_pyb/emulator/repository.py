@@ -37,7 +37,14 @@ def read_config(folder: Path, release: str, auto_complete: bool = True, override
         text = path.read_bytes().decode("utf-8", "surrogateescape") if path.exists() else ""
         if not path.exists() and not auto_complete:
             raise model_config.ConfigRefused(f"failed to open text file for read {path}: No such file or directory")
-        config = model_config.parse(text, release) if override is None else model_config.from_json(override)
+        if override is not None:
+            config = model_config.from_json(override)
+        else:
+            try:
+                config = model_config.parse(text, release)
+            except model_config.ConfigRefused as error:
+                # The server's own reason names the file only; libprotobuf's line goes to stderr.
+                raise LoadFailed(name, "poll", f"failed to read text proto from {path}", detail=str(error)) from None
         model_config.complete(config, folder)
         refuse_at_poll(config, strict_config=not auto_complete)
         if config.name != name:

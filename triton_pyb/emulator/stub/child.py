@@ -29,13 +29,14 @@ class ProcessImporter:
     def load(self, pb_utils: ModuleType, c_module: ModuleType) -> ModuleType:
         sys.modules[surface.PB_UTILS] = pb_utils
         sys.modules[c_module.__name__] = c_module
-        folder = os.path.dirname(self.model_file) if self.model_file else self.version_dir
-        name = "model" if self.model_file else f"{self.version}.model"
+        path = self.model_file or os.path.join(self.version_dir, "model.py")
+        folder, stem = os.path.dirname(path), os.path.splitext(os.path.basename(path))[0]
+        own = folder == self.version_dir  # else the stand-in of another backend
+        name = f"{self.version}.{stem}" if own else stem
         sys.path.append(folder)
-        if not self.model_file:
+        if own:
             sys.path.append(os.path.dirname(folder))
         sys.path.append(surface.BACKEND_FOLDER)
-        path = os.path.join(folder, "model.py")
         if not os.path.exists(path):
             raise ModelFailed(f"Python model file not found in '{path}'")
         enter(builtins.__import__, name)
