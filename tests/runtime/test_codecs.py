@@ -110,15 +110,11 @@ def test_what_is_no_json_is_refused(bad: bytes) -> None:
     assert "item 1 of 2, input 'value': no JSON: " in message and message.endswith("[TPB223]")
 
 
-@pytest.mark.xfail(strict=True, reason="a client's too deeply nested JSON is INTERNAL with a traceback in the log")
 def test_deep_json_is_refused_and_not_a_crash() -> None:
     (answer,) = run(value, {"value": [b"[" * 100_000]})
     refused(answer, "INVALID_ARG")
 
 
-@pytest.mark.xfail(
-    strict=True, reason="json.loads takes NaN and Infinity, which are no JSON, and hands them to the function"
-)
 def test_nan_is_no_json_coming_in() -> None:
     (answer,) = run(returning("", str), {"x": ["a"]})
     answered(answer)

@@ -63,7 +63,6 @@ def test_a_client_that_has_gone() -> None:
     assert RequestInfo(cancelled=lambda: True).cancelled
 
 
-@pytest.mark.xfail(strict=True, reason="`ctx: Context | None = None` is taken for an input: TPB104")
 @pytest.mark.parametrize("batch", ["each", "stack", "pad"])
 def test_an_optional_context_is_injected_too(batch: str) -> None:
     """A default makes the plain call handy and changes nothing on the server."""

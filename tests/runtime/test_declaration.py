@@ -317,14 +317,12 @@ def test_a_type_that_no_tensor_can_be(annotation: Any, what: str, fix: str) -> N
     assert error.what.startswith(what) and error.fix.startswith(fix)
 
 
-@pytest.mark.xfail(strict=True, reason="`x: None` is dropped in silence, and the model then lacks an input")
 def test_none_is_no_type_of_an_input() -> None:
     def step(x: None, text: str) -> Text: ...
 
     assert "input 'x'" in mistake(step, "TPB104").what
 
 
-@pytest.mark.xfail(strict=True, reason="`-> None` makes a step without outputs, which Triton refuses to load")
 def test_none_is_no_type_of_an_output() -> None:
     def step(text: str) -> None: ...
 
@@ -385,7 +383,6 @@ def test_two_inputs_of_one_name() -> None:
     assert error.fix == "give each tensor a name of its own"
 
 
-@pytest.mark.xfail(strict=True, reason="of two parts of a tuple with one name, the first is dropped in silence")
 def test_two_outputs_of_one_name() -> None:
     def step(x: Vector) -> tuple[Annotated[str, Name("a")], Annotated[str, Name("a")]]: ...
 
@@ -401,7 +398,6 @@ def test_an_unknown_batch_mode() -> None:
     assert error.fix.startswith("write one of 'each', 'stack'")
 
 
-@pytest.mark.xfail(strict=True, reason="a misspelled batch mode counts as a joined one: TPB110 beside TPB109")
 def test_an_unknown_batch_mode_is_one_mistake() -> None:
     def step(x: Vector) -> Text: ...
 

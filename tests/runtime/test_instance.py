@@ -190,7 +190,6 @@ def test_every_sequence_counts_for_itself() -> None:
     assert [state.closed for state in made] == [1, 1]
 
 
-@pytest.mark.xfail(strict=True, reason="an async step never drops the state of a sequence that ended")
 def test_an_async_step_drops_an_ended_sequence_too() -> None:
     made.clear()
     loaded = load(sequence_step("async"))

@@ -145,7 +145,6 @@ def test_splitting_finds_the_bad_one(batch: str) -> None:
     assert len(log) == 2
 
 
-@pytest.mark.xfail(strict=True, reason="fallback='split': a request without items fails with its bad neighbour")
 @pytest.mark.parametrize("batch", MODES)
 def test_splitting_keeps_a_request_without_items(batch: str) -> None:
     requests = [{"x": rows(*values)} for values in ((), (2,), ())]
@@ -281,7 +280,6 @@ def test_after_a_fatal_error_every_request_is_refused(batch: str) -> None:
     assert len(calls) == 1
 
 
-@pytest.mark.xfail(strict=True, reason="joined modes: an answer is a view of a buffer that the next call overwrites")
 def test_a_joined_call_may_return_the_same_buffer_each_time() -> None:
     buffer = np.zeros((8, 2), np.float32)
 

@@ -58,7 +58,6 @@ def test_an_item_above_the_size() -> None:
     assert "input 'tokens' has an axis of 3, above pad_to=2 [TPB231]" in message
 
 
-@pytest.mark.xfail(strict=True, reason="an item above pad_to fails every request of its call")
 def test_an_item_above_the_size_fails_its_own_request_only() -> None:
     seen: list[Any] = []
     bad, good = run(padded(seen, pad_to=2), request([1, 2, 3]), request([4]))

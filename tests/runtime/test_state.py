@@ -74,7 +74,6 @@ def test_a_sequence_that_starts_again_begins_anew() -> None:
     assert sequences.of(request(1, start=True)) is not first
 
 
-@pytest.mark.xfail(strict=True, reason="a sequence that starts again drops the old state without closing it")
 def test_the_state_of_a_sequence_that_starts_again_is_closed() -> None:
     sequences = Sequences(lambda info: Closing(), 60, Clock())
     first = sequences.of(request(1, start=True))

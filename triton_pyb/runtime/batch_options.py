@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, Type
 
 from .errors import did_you_mean
@@ -62,6 +63,8 @@ KEYWORDS = (
     "assets",
     "config",
 )
+
+MODEL_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-]*\Z")
 
 BATCH_MODES = ("each", "stack", "list", "pad", "request")
 #: Modes in which one call takes the items of several requests.
@@ -147,6 +150,26 @@ def read_options(batch: str, given: Mapping[str, Any]) -> Tuple[Dict[str, Any], 
         elif name in _TYPES and not _TYPES[name][0](value):
             problems.append(("TPB118", f"{name}={value!r} is not {_TYPES[name][1]}", f"write {_TYPES[name][1]}"))
     return options, problems
+
+
+def check_model_name(name: object) -> List[Problem]:
+    """A model's name is also a folder's name; one with a space makes 24.10 hang on loading."""
+    if isinstance(name, str) and MODEL_NAME.match(name):
+        return []
+    fix = "use letters, digits, '_', '-' and '.', beginning with a letter, a digit or '_'"
+    return [("TPB120", f"{name!r} cannot be a model's name", fix)]
+
+
+def is_names(given: Any) -> bool:
+    """A list of str; one str would be taken for its letters."""
+    return isinstance(given, (list, tuple)) and all(isinstance(name, str) for name in given)
+
+
+def check_assets(given: Any) -> List[Problem]:
+    """`assets` is a list of paths or patterns."""
+    if is_names(given):
+        return []
+    return [("TPB118", f"assets={given!r} is no list of paths", f"write assets=[{given!r}]")]
 
 
 def check_bad_input(given: Any) -> List[Problem]:

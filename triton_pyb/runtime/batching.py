@@ -10,8 +10,9 @@ from typing import Any, Dict, Iterable, List, NamedTuple, Sequence, Tuple
 
 import numpy as np
 
-from .arrays import concatenate
+from .arrays import concatenate, is_torch
 from .errors import InputError
+from .padding import check_longest
 from .received import Column, Received
 from .signature import Field, Signature
 
@@ -72,9 +73,11 @@ def chunks(segments: Iterable[Segment], size: int) -> Iterable[List[Segment]]:
 
 
 def halves(segments: Sequence[Segment]) -> List[List[Segment]]:
-    """The two halves of a call, by items."""
-    total = sum(segment.n_items for segment in segments)
-    return list(chunks(segments, (total + 1) // 2))
+    """The two halves of a call, by items; requests without items are a call of their own."""
+    full = [segment for segment in segments if segment.n_items]
+    empty = [segment for segment in segments if not segment.n_items]
+    total = sum(segment.n_items for segment in full)
+    return [*chunks(full, (total + 1) // 2), *([empty] if empty else [])]
 
 
 def join(columns: Sequence[Column]) -> Column:
@@ -89,6 +92,15 @@ def join(columns: Sequence[Column]) -> Column:
         return columns[0] if len(columns) == 1 else [item for column in columns for item in column]
     joined: Column = concatenate(columns)
     return joined
+
+
+def fresh(column: Column, parts: Sequence[Column]) -> Column:
+    """The column, copied where it is (a view of) what one request brought: then a second call sees it unchanged."""
+    if len(parts) > 1 or isinstance(column, list):
+        return column
+    array: Any = column
+    copied: Column = array.clone() if is_torch(array) else array.copy()
+    return copied
 
 
 def cut(column: Column, start: int, stop: int) -> Column:
@@ -133,13 +145,16 @@ def stack_pictures(field: Field, pictures: List[Any]) -> Column:
 
 
 def check_sizes(signature: Signature, received: Received, model_name: str) -> None:
-    """Refuse a request whose pictures cannot become one array, unless the step asked for buckets or padding.
+    """Refuse a request whose items cannot become one array by the step's own rules.
 
     Raises
     ------
     InputError
-        When a stacked input brings pictures of several sizes.
+        When a stacked input brings pictures of several sizes without ``ragged="bucket"``, or an item is longer
+        than ``pad_to``.
     """
+    if signature.batch == "pad":
+        check_longest(signature, received, model_name)
     if signature.batch not in ("stack", "request") or signature.options.get("ragged") == "bucket":
         return
     for field in stacked_pictures(signature):

@@ -34,6 +34,10 @@ def as_array(field: Field, value: Any) -> Any:
         array = to_numpy(value) if is_torch(value) else np.asarray(value)
     except Exception as error:  # a ragged list, a torch.bfloat16
         raise Unwritable("TPB205", f"no array: {type(error).__name__}: {error}", "return a numpy array") from None
+    if isinstance(value, np.ma.MaskedArray) and np.any(value.mask):
+        raise Unwritable(
+            "TPB205", "a masked array hides values, and a tensor cannot", "fill it in the function: .filled(0)"
+        )
     if array.dtype.kind not in "biuf":
         raise Unwritable(
             "TPB205",

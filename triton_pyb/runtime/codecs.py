@@ -49,7 +49,9 @@ def read_item(field: Field, element: Any) -> Any:
     if field.kind == "text":
         return text
     try:
-        return json.loads(text)
+        return json.loads(text, parse_constant=_no_constant)
+    except RecursionError:
+        raise Unreadable("TPB223", f"JSON nested too deeply; it begins with {text[:40]!r}") from None
     except ValueError as error:
         raise Unreadable("TPB223", f"no JSON: {error}; it begins with {text[:40]!r}") from None
 
@@ -91,6 +93,11 @@ def string_element(value: Any) -> bytes:
     if isinstance(value, (bytes, bytearray, memoryview)):
         return bytes(value)  # np.bytes_ too: Triton would send its repr
     raise Unwritable("TPB206", f"{value!r} among strings", "return str or bytes in every element")
+
+
+def _no_constant(name: str) -> Any:
+    """Python's own reader takes NaN and Infinity, which JSON does not have."""
+    raise ValueError(f"{name} is no JSON value")
 
 
 def _as_bytes(element: Any) -> bytes:

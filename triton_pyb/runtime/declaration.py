@@ -41,6 +41,10 @@ def place_of(function: Callable[..., Any]) -> Place:
     return Place(name, code.co_filename if code else "?", code.co_firstlineno if code else 0)
 
 
+#: What an annotation resolves to when it cannot be evaluated; None is an annotation of its own.
+_UNKNOWN = object()
+
+
 class Unresolved(Exception):
     """An annotation names something that does not exist yet; the build tries again."""
 
@@ -167,7 +171,7 @@ class _Reader:
         """Note an argument that is no input: a Context, or the lengths of a padded input."""
         if parameter.annotation is parameter.empty:
             return False
-        annotation = self.resolve(parameter.annotation, f"input '{name}'", report=False)
+        annotation = fields.without_none(self.resolve(parameter.annotation, f"input '{name}'", report=False))
         if annotation is Context:
             self.injected[name] = {"kind": "context"}
             return True
@@ -242,9 +246,9 @@ class _Reader:
             )
             return [], True
         resolved = self.resolve(annotation, "the return annotation")
-        if resolved is not None and is_generator(self.function):
+        if resolved is not _UNKNOWN and is_generator(self.function):
             resolved = self.resolve(self.yielded(resolved), "the return annotation")
-        if resolved is None:
+        if resolved is _UNKNOWN:
             return [], True
         named = self.named_outputs(resolved)
         if named is None:
@@ -271,7 +275,7 @@ class _Reader:
             f"the function yields, and its return annotation is {annotation!r}",
             'write `-> Iterator[Annotated[str, Name("token")]]`: what one response holds',
         )
-        return None
+        return _UNKNOWN
 
     def named_outputs(self, annotation: Any) -> Optional[Dict[str, Any]]:
         """The parts of a container of outputs, or None when `annotation` is one output."""
@@ -293,7 +297,7 @@ class _Reader:
             resolved = {name: self.resolve(hints[name], f"output '{name}'") for name in names}
         finally:
             self.globals = saved
-        return {name: hint for name, hint in resolved.items() if hint is not None}
+        return {name: hint for name, hint in resolved.items() if hint is not _UNKNOWN}
 
     def tuple_outputs(self, parts: Tuple[Any, ...]) -> Dict[str, Any]:
         named: Dict[str, Any] = {}
@@ -302,6 +306,8 @@ class _Reader:
             name = next((m.name for m in getattr(item, "__metadata__", ()) if getattr(m, "name", "")), "")
             if not name:
                 self.error("TPB103", f"output {index} of the tuple has no name", 'add name="..." to its Annotated')
+            if name in named:
+                self.error("TPB108", f"two outputs are named '{name}'", "give each tensor a name of its own")
             named[name or f"#{index}"] = part
         return named
 
@@ -309,11 +315,11 @@ class _Reader:
         self, what: str, annotation: Any, *, name: str, argument: str, side: str, optional: bool = False
     ) -> Optional[Field]:
         resolved = self.resolve(annotation, what)
-        if resolved is None:
+        if resolved is _UNKNOWN:
             return None
         resolved, listed = fields.strip_batch(resolved)
         resolved = self.resolve(resolved, what)
-        if resolved is None:
+        if resolved is _UNKNOWN:
             return None
         try:
             field = fields.read_field(resolved, name=name, argument=argument, optional=optional, listed=listed)
@@ -326,6 +332,8 @@ class _Reader:
         return field
 
     def check_batch(self, what: str, field: Field) -> None:
+        if self.batch not in BATCH_MODES:
+            return  # reported already
         if self.batch == "each":
             if field.listed:
                 self.error(
@@ -360,7 +368,7 @@ class _Reader:
             seen[field.name] = field
 
     def resolve(self, annotation: Any, what: str, report: bool = True) -> Any:
-        """Evaluate an annotation written as text; None when that is not possible (noted or reported)."""
+        """Evaluate an annotation written as text; _UNKNOWN when that is not possible (noted or reported)."""
         text = getattr(annotation, "__forward_arg__", annotation)
         if not isinstance(text, str):
             return annotation
@@ -379,7 +387,7 @@ class _Reader:
                     f"{what}: the annotation `{text}` does not evaluate: {type(error).__name__}: {error}",
                     "correct the annotation",
                 )
-        return None
+        return _UNKNOWN
 
 
 def _call_method(target: Any) -> Any:

@@ -192,8 +192,7 @@ class Execution:
             self._serve_each(list(served.values()))
             return
         calls = JoinedCalls(self, served)
-        for segments in plan_calls(self.signature, {index: request.received for index, request in served.items()}):
-            calls.run(segments)
+        calls.run_all(plan_calls(self.signature, {index: request.received for index, request in served.items()}))
 
     def _serve_each(self, served: Sequence[Served]) -> None:
         """One call per item; in threads where the step has workers, at the same time where it is async."""
@@ -218,17 +217,21 @@ class Execution:
     def _item(self, request: Served, item: int, copies: bool) -> None:
         """Serve one item; a lone one is answered with a view of what the function returned."""
         try:
-            arguments = self._begin(request, item)
-            if arguments is not None:
-                self._take(request, item, self.function(**arguments), copies)
+            context = self._begin(request, item)
+            if context is not None:
+                value = self.function(**self.arguments(request.received, item, context))
+                self._take(request, item, value, context, copies)
         except AUTHOR_ERRORS as error:
             request.failed[item] = self.refuse(error, item_words(item, request.received.n_items))
 
     async def _gather(self, served: Sequence[Served], copies: bool) -> None:
-        """Serve the items of all requests at the same time, at most ``workers`` where that is said."""
+        """Serve the items of all requests at the same time, at most ``workers`` where that is said.
+
+        The items of sequences go one after the other: their order is what a sequence is.
+        """
         import asyncio
 
-        workers = self.signature.options.get("workers")
+        workers = 1 if self.sequences is not None else self.signature.options.get("workers")
         room = asyncio.Semaphore(workers) if workers else None
         await asyncio.gather(
             *(
@@ -245,23 +248,27 @@ class Execution:
                 await self._item_async(request, item, copies, None)
             return
         try:
-            arguments = self._begin(request, item)
-            if arguments is not None:
-                self._take(request, item, await self.function(**arguments), copies)
+            context = self._begin(request, item)
+            if context is not None:
+                value = await self.function(**self.arguments(request.received, item, context))
+                self._take(request, item, value, context, copies)
         except AUTHOR_ERRORS as error:
             request.failed[item] = self.refuse(error, item_words(item, request.received.n_items))
+        if self.sequences is not None and item == request.received.n_items - 1:
+            self.sequences.served(request.received.info)
 
-    def _begin(self, request: Served, item: int) -> Optional[Dict[str, Any]]:
-        """The arguments for one item, or None when there is no more sense in serving it."""
-        received = request.received
+    def _begin(self, request: Served, item: int) -> Optional[Context]:
+        """The context of one call, or None when there is no more sense in serving the request."""
         if self.fatal is not None:
             request.refusal = self.stopped()
             return None
-        check_deadline(received.info)
-        return self.arguments(received, item, self.context([received], [(0, item)]))
+        check_deadline(request.received.info)
+        return self.context([request.received], [(0, item)])
 
-    def _take(self, request: Served, item: int, value: Any, copies: bool) -> None:
+    def _take(self, request: Served, item: int, value: Any, context: Context, copies: bool) -> None:
         """Check what the function returned for one item and put it into the request's answer."""
+        if context.rejected:
+            raise context.rejected[0]
         where = self.refusals.where
         returned = named_values(self.signature, value, where)
         fields = request.assembly.fields

@@ -97,16 +97,16 @@ def _split(annotation: Any) -> Tuple[Any, Any, str]:
         return None, annotation, annotation.name
     metadata = getattr(annotation, "__metadata__", None)
     if metadata is None:
-        return _without_none(annotation), None, ""
+        return without_none(annotation), None, ""
     markers = [item for item in metadata if isinstance(item, Marker)]
     described = [item for item in markers if not isinstance(item, Name)]
     if len(described) > 1:
         raise Mistake("TPB113", f"{described[0]!r} and {described[1]!r} both describe it", "keep one of them")
     name = next((item.name for item in markers if item.name), "")
-    return _without_none(annotation.__origin__), described[0] if described else None, name
+    return without_none(annotation.__origin__), described[0] if described else None, name
 
 
-def _without_none(annotation: Any) -> Any:
+def without_none(annotation: Any) -> Any:
     """``Optional[X]`` and ``X | None`` -> X: that the client may leave it out is said by the default."""
     arguments = getattr(annotation, "__args__", ())
     if type(None) not in arguments or getattr(annotation, "__origin__", None) in (tuple, dict, list):
@@ -142,9 +142,10 @@ def _describe(python_type: Any, marker: Any) -> _Description:
             "an array needs its dtype and its shape per item",
             f'write `Annotated[{kind}, Tensor("FP32", (3, 224, 224))]`, or `Image("RGB")` for an encoded picture',
         )
+    what = "None" if python_type in (None, type(None)) else _type_name(python_type)
     raise Mistake(
         "TPB104",
-        f"{_type_name(python_type)} is no type that a tensor can be",
+        f"{what} is no type that a tensor can be",
         "use np.ndarray or torch.Tensor with Tensor(...), PIL.Image.Image, Image(...), str, bytes, int, float, bool, "
         "or Json()",
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Sequence, Tuple
 import numpy as np
 
 from .arrays import is_torch
-from .batching import Segment, cut, halves, join, split, stack_pictures
+from .batching import Segment, cut, fresh, halves, join, split, stack_pictures
 from .errors import OutputError
 from .outputs import failures, joined_column, named_values
 from .padding import pad_rows, padded_symbols, row_symbols, unpad, variable_axes
@@ -28,7 +28,12 @@ class JoinedCalls:
         self.signature = execution.signature
         self.where = execution.refusals.where
 
-    def run(self, segments: Sequence[Segment]) -> None:
+    def run_all(self, calls: Sequence[Sequence[Segment]]) -> None:
+        """Serve every call; with several, rows are copied out before the next one may overwrite its buffer."""
+        for segments in calls:
+            self.run(segments, copies=len(calls) > 1)
+
+    def run(self, segments: Sequence[Segment], copies: bool = False) -> None:
         """Serve one call; an exception fails its requests, or, with ``fallback="split"``, is searched for."""
         n_rows = sum(segment.n_items for segment in segments)
         if self.execution.fatal is not None:
@@ -37,11 +42,12 @@ class JoinedCalls:
             return
         try:
             columns, failed = self._call(segments, n_rows)
-            self._scatter(segments, columns, failed)
+            self._scatter(segments, columns, failed, copies)
         except AUTHOR_ERRORS as error:
-            if self.signature.options.get("fallback") == "split" and n_rows > 1 and self.execution.fatal is None:
+            divisible = n_rows > 1 or (n_rows == 1 and len(segments) > 1)
+            if self.signature.options.get("fallback") == "split" and divisible and self.execution.fatal is None:
                 for half in halves(segments):
-                    self.run(half)
+                    self.run(half, copies=True)
             else:
                 self._fail(segments, error)
 
@@ -91,13 +97,13 @@ class JoinedCalls:
                 for segment, request in zip(segments, received)
             ]
             if self.signature.batch == "pad" and not field.listed and variable_axes(field):
-                arguments[field.argument], sizes[field.name] = pad_rows(
-                    field, parts, self.signature.options, self.execution.model_name
-                )
+                arguments[field.argument], sizes[field.name] = pad_rows(field, parts, self.signature.options)
             elif field.kind == "image" and not field.listed:
                 arguments[field.argument] = stack_pictures(field, [item for part in parts for item in part])
             else:
                 arguments[field.argument] = join(parts)
+            if self.signature.options.get("fallback") == "split":  # the function may have worked in place before
+                arguments[field.argument] = fresh(arguments[field.argument], parts)
         return arguments, sizes
 
     def _unpadded(
@@ -122,7 +128,9 @@ class JoinedCalls:
             cut_back[field.name] = column
         return cut_back
 
-    def _scatter(self, segments: Sequence[Segment], columns: Dict[str, Any], failed: Dict[int, Exception]) -> None:
+    def _scatter(
+        self, segments: Sequence[Segment], columns: Dict[str, Any], failed: Dict[int, Exception], copies: bool
+    ) -> None:
         """Every segment's rows to its request, and every failed item to its own."""
         counts = [segment.n_items for segment in segments]
         parts = {name: split(column, counts) for name, column in columns.items()}
@@ -138,7 +146,7 @@ class JoinedCalls:
             offset += segment.n_items
             try:
                 rows = {name: column[position] for name, column in parts.items()}
-                request.assembly.put_rows(segment.start, segment.stop, rows)
+                request.assembly.put_rows(segment.start, segment.stop, rows, copies)
                 self._blank(request, segment)
             except OutputError as error:
                 request.refusal = self.execution.refuse(error)

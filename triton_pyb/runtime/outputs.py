@@ -180,15 +180,15 @@ class Assembly:
         for field in self.fields:
             self._room(field, items[field.name].shape, items[field.name], index)[index] = _assignable(items[field.name])
 
-    def put_rows(self, start: int, stop: int, columns: Mapping[str, Any]) -> None:
-        """Take rows of a joined call: a view when they are all of the request, else copied in."""
+    def put_rows(self, start: int, stop: int, columns: Mapping[str, Any], copies: bool = False) -> None:
+        """Take rows of a joined call: a view when they are all of the request and nothing follows, else copied in."""
         for field in self.fields:
             rows = columns[field.name]
             if isinstance(rows, list):
                 for offset, item in enumerate(rows):
                     if item is not None:
                         self._room(field, item.shape, item, start + offset)[start + offset] = _assignable(item)
-            elif start == 0 and stop == self.n_items:
+            elif start == 0 and stop == self.n_items and not copies:
                 self.arrays[field.name] = rows
             else:
                 self._room(field, rows.shape[1:], rows, start)[start:stop] = rows

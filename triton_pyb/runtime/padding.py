@@ -9,7 +9,8 @@ import numpy as np
 from .arrays import is_torch
 from .dtypes import Array
 from .errors import InputError
-from .signature import Field
+from .received import Received
+from .signature import Field, Signature
 
 
 def variable_axes(field: Field) -> Tuple[int, ...]:
@@ -19,7 +20,7 @@ def variable_axes(field: Field) -> Tuple[int, ...]:
     return tuple(axis for axis, size in enumerate(field.fixed_shape) if size == -1)
 
 
-def pad_rows(field: Field, parts: Sequence[Any], options: Mapping[str, Any], model_name: str) -> Tuple[Any, Array]:
+def pad_rows(field: Field, parts: Sequence[Any], options: Mapping[str, Any]) -> Tuple[Any, Array]:
     """Stack items of different sizes.
 
     Parameters
@@ -36,10 +37,6 @@ def pad_rows(field: Field, parts: Sequence[Any], options: Mapping[str, Any], mod
     sizes : numpy.ndarray of int64, shape (n_rows, n_variable)
         The true sizes of the variable axes.
 
-    Raises
-    ------
-    InputError
-        When an item is longer than `pad_to`.
     """
     axes = variable_axes(field)
     shapes = [tuple(item.shape) for part in parts for item in part]
@@ -47,7 +44,7 @@ def pad_rows(field: Field, parts: Sequence[Any], options: Mapping[str, Any], mod
     target = list(shapes[0]) if shapes else [max(size, 0) for size in field.fixed_shape]
     for position, axis in enumerate(axes):
         longest = int(sizes[:, position].max()) if shapes else 0
-        target[axis] = _padded_size(field, longest, options, model_name)
+        target[axis] = _padded_size(longest, options)
     if len(parts) == 1 and not isinstance(parts[0], list) and list(parts[0].shape[1:]) == target:
         return parts[0], sizes
     first = next((item for part in parts for item in part), None)
@@ -89,19 +86,34 @@ def row_symbols(field: Field, sizes: Array, row: int) -> Dict[str, int]:
     }
 
 
-def _padded_size(field: Field, longest: int, options: Mapping[str, Any], model_name: str) -> int:
-    target = options.get("pad_to")
-    if target is not None:
-        if longest > target:
-            raise InputError(
-                "TPB231",
-                f"input '{field.name}' has an axis of {longest}, above pad_to={target}",
-                f"model '{model_name}'",
-                "send shorter items, or truncate before",
-            )
-        longest = int(target)
+def check_longest(signature: Signature, received: Received, model_name: str) -> None:
+    """Refuse a request with an item that no padding makes fit.
+
+    Raises
+    ------
+    InputError
+        When a variable axis is longer than ``pad_to``.
+    """
+    target = signature.options.get("pad_to")
+    for field in signature.inputs:
+        column = received.columns.get(field.argument)
+        if target is None or column is None or field.listed:
+            continue
+        items = [item for item in column if item is not None] if isinstance(column, list) else column[:1]
+        for item in items:
+            longest = max((int(item.shape[axis]) for axis in variable_axes(field)), default=0)
+            if longest > target:
+                raise InputError(
+                    "TPB231",
+                    f"input '{field.name}' has an axis of {longest}, above pad_to={target}",
+                    f"model '{model_name}'",
+                    "send shorter items, or truncate before",
+                )
+
+
+def _padded_size(longest: int, options: Mapping[str, Any]) -> int:
     multiple = options.get("multiple_of", 1)
-    return int(-(-longest // multiple) * multiple)
+    return int(-(-options.get("pad_to", longest) // multiple) * multiple)
 
 
 def _filled(like: Any, field: Field, shape: Tuple[int, ...], value: Any) -> Any:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from . import fields
 from .annotations import Tensor
+from .batch_options import check_model_name
 from .errors import DeclarationError, did_you_mean, raise_all
 from .signature import Field
 from .steps import mark_of
-
-#: What Triton itself accepts without trouble.  A name with a space makes 24.10 hang on loading.
-_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-]*\Z")
 
 
 class CoreModel:
@@ -200,6 +197,8 @@ class Pipeline:
         self.max_batch_size = max_batch_size
         self.max_queue_delay_microseconds = max_queue_delay_microseconds
         self.config = config
+        errors = _check_lists(self.where, inputs=inputs, outputs=outputs, steps=steps)
+        raise_all(errors)
         self.inputs = tuple(inputs)
         self.outputs = tuple(outputs)
         self.steps: Tuple[Step, ...] = tuple(step if isinstance(step, Step) else Step(step) for step in steps)
@@ -306,18 +305,20 @@ def declared_fields(step: Any) -> Optional[Tuple[Tuple[Field, ...], Tuple[Field,
     return mark.signature.inputs, mark.signature.outputs
 
 
-def check_name(name: Union[str, object], where: str) -> List[DeclarationError]:
-    """A model's name is also a folder's name."""
-    if isinstance(name, str) and _NAME.match(name):
-        return []
+def _check_lists(where: str, **given: Any) -> List[DeclarationError]:
+    """One thing where a list of them is meant; a str would be taken for its letters."""
     return [
         DeclarationError(
-            "TPB120",
-            f"{name!r} cannot be a model's name",
-            where,
-            "use letters, digits, '_', '-' and '.', beginning with a letter, a digit or '_'",
+            "TPB121", f"{option}={value!r} is one thing, expected a list of them", where, f"write {option}=[{value!r}]"
         )
+        for option, value in given.items()
+        if not isinstance(value, (list, tuple))
     ]
+
+
+def check_name(name: object, where: str) -> List[DeclarationError]:
+    """A model's name is also a folder's name."""
+    return [DeclarationError(code, what, where, fix) for code, what, fix in check_model_name(name)]
 
 
 def _fields(

@@ -18,6 +18,10 @@ AUTHOR_ERRORS = (Exception, SystemExit)
 STATUS = {"UNKNOWN": 0, "INTERNAL": 1, "NOT_FOUND": 2, "INVALID_ARG": 3, "UNAVAILABLE": 4, "UNSUPPORTED": 5}
 
 
+#: Characters of a message to a client; the log has the rest.
+LONGEST_MESSAGE = 4000
+
+
 class Refusal(NamedTuple):
     """An error answer: the name of a status of ``pb_utils.TritonError``, and the text for the client."""
 
@@ -58,16 +62,44 @@ class Refusals:
         """
         detail = f", {detail}" if detail else ""
         if isinstance(error, RequestError):
-            return Refusal(error.triton_code, f"model '{self.model_name}'{detail}: {error.message}")
+            return self._refusal(error.triton_code, f"model '{self.model_name}'{detail}: {words(error.message)}")
         if isinstance(error, self.bad_input):
-            return Refusal("INVALID_ARG", f"model '{self.model_name}'{detail}: {type(error).__name__}: {error}")
+            return self._refusal("INVALID_ARG", f"model '{self.model_name}'{detail}: {named(error)}")
         if isinstance(error, InputError):
-            return Refusal("INVALID_ARG", f"{error.where}{detail}, {error.what} [{error.code}]")
+            return self._refusal("INVALID_ARG", f"{error.where}{detail}, {error.what} [{error.code}]")
         if isinstance(error, OutputError):
-            self.log(f"{error.where}{detail}: {error}")
-            return Refusal("INTERNAL", f"{error.where}{detail}: {error.what} [{error.code}]")
-        self.log(f"{self.where}{detail}:\n{author_traceback(error)}")
-        return Refusal("INTERNAL", f"{self.where}{detail}: {type(error).__name__}: {error}")
+            self.report(f"{error.where}{detail}: {error}")
+            return self._refusal("INTERNAL", f"{error.where}{detail}: {error.what} [{error.code}]")
+        self.report(f"{self.where}{detail}:\n{author_traceback(error)}")
+        return self._refusal("INTERNAL", f"{self.where}{detail}: {named(error)}")
+
+    def report(self, text: str) -> None:
+        """One text to the log, in a form that every log takes."""
+        self.log(sendable(text))
+
+    def _refusal(self, code: str, message: str) -> Refusal:
+        cut = message[:LONGEST_MESSAGE]
+        if len(message) > LONGEST_MESSAGE:
+            cut += f"... ({len(message) - LONGEST_MESSAGE} characters more)"
+        return Refusal(code, sendable(cut))
+
+
+def words(value: object) -> str:
+    """``str(value)``, or what can be said where that raises."""
+    try:
+        return str(value)
+    except Exception as error:
+        return f"<its text cannot be shown: str() raised {type(error).__name__}>"
+
+
+def named(error: BaseException) -> str:
+    """``ValueError: what it says``."""
+    return f"{type(error).__name__}: {words(error)}"
+
+
+def sendable(text: str) -> str:
+    """Text that pybind11 and the wire take: a lone surrogate has no UTF-8, and Triton cuts a message at a NUL."""
+    return text.replace("\0", "\\0").encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def author_traceback(error: BaseException) -> str:
@@ -76,4 +108,7 @@ def author_traceback(error: BaseException) -> str:
     step = error.__traceback__
     while step is not None and os.path.dirname(os.path.abspath(step.tb_frame.f_code.co_filename)) == here:
         step = step.tb_next
-    return "".join(traceback.format_exception(type(error), error, step or error.__traceback__)).rstrip()
+    try:
+        return "".join(traceback.format_exception(type(error), error, step or error.__traceback__)).rstrip()
+    except Exception:  # an exception that cannot be shown
+        return "".join(traceback.format_tb(step or error.__traceback__)) + named(error)

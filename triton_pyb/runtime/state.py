@@ -91,7 +91,9 @@ class Sequences:
         now = self.clock()
         self._drop_idle(now)
         key = request.correlation_id
-        if request.sequence_start or key not in self.states:
+        if request.sequence_start:
+            self._drop(key)  # a sequence that starts again
+        if key not in self.states:
             self.states[key] = self.start(request)
         self.used_s[key] = now
         return self.states[key]

@@ -6,7 +6,7 @@ import sys
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Tuple, Type, TypeVar, overload
 
-from .batch_options import Problem, check_bad_input, check_keywords
+from .batch_options import Problem, check_assets, check_bad_input, check_keywords, check_model_name, is_names
 from .declaration import Place, Unresolved, place_of, read_signature
 from .errors import DeclarationError
 from .signature import Signature
@@ -89,7 +89,7 @@ class StepMark:
         self.max_batch_size: Optional[int] = given.get("max_batch_size")
         self.instances: Optional[int] = given.get("instances")
         self.bad_input: Tuple[Type[Exception], ...] = given.get("bad_input", ())
-        self.assets: Tuple[str, ...] = tuple(given.get("assets", ()))
+        self.assets: Tuple[str, ...] = tuple(given.get("assets", ())) if is_names(given.get("assets", ())) else ()
         self.config: Any = given.get("config")
         self.setup_function: Optional[Callable[..., Any]] = None
         self.start_sequence_function: Optional[Callable[..., Any]] = None
@@ -106,6 +106,7 @@ class StepMark:
     def _read(self, localns: Mapping[str, Any]) -> Signature:
         given = self._given
         problems = check_keywords(given) + check_bad_input(self.bad_input) + self._check_numbers()
+        problems += check_model_name(self.name) + check_assets(given.get("assets", ()))
         return read_signature(
             self.function,
             inputs=given.get("inputs"),

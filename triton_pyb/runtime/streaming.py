@@ -12,7 +12,7 @@ from .context import Context
 from .errors import Fatal, InputError
 from .outputs import Assembly, item_value, named_values
 from .received import Received, item_words
-from .refusals import AUTHOR_ERRORS, Refusal
+from .refusals import AUTHOR_ERRORS, Refusal, named
 
 if TYPE_CHECKING:
     from .execution import Execution
@@ -64,7 +64,7 @@ class Streams:
             refusal = self._run(received, requested, context, send)
             send(refusal, True)
         except BaseException as error:  # the client must not wait for ever, whatever this is
-            self.execution.refusals.log(f"{self.execution.refusals.where}: the stream broke off: {error!r}")
+            self.execution.refusals.report(f"{self.execution.refusals.where}: the stream broke off: {named(error)}")
             raise
         finally:
             self.room.release()
