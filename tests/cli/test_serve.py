@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from tests.cli.test_run import APP
 from tests.server.model_folders import config, write_echo, write_model
 from triton_pyb.cli import main
 from triton_pyb.server import TritonClient
@@ -90,6 +91,25 @@ def test_verbose_follows_the_log(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=30)
     assert process.returncode == 0
+
+
+def test_a_pipeline_is_built_first(tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text(APP)
+    process = start(tmp_path / "app.py")
+    try:
+        url = re.search(r"ready  (\S+)", read_until(process, "ready  http"))
+        assert url is not None
+        assert TritonClient(url.group(1)).infer("double", {"x": [1, 2.5]})["doubled"].tolist() == [[2, 5]]
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=30)
+    assert process.returncode == 0
+
+
+def test_what_is_no_target_is_a_usage_error(tmp_path: Path) -> None:
+    answer = CliRunner().invoke(main, ["serve", str(tmp_path / "nowhere"), *FREE_PORTS])
+    assert answer.exit_code == 2
+    assert answer.stderr.startswith(f"TPB708 '{tmp_path}/nowhere' is no folder, and not app.py:pipeline\n")
 
 
 def test_a_model_that_does_not_load_is_exit_status_1(tmp_path: Path) -> None:

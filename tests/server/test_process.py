@@ -40,6 +40,19 @@ def test_every_model_that_does_not_load_is_named(tmp_path: Path) -> None:
     assert failure.what == "model 'a' does not load: Internal: no; nor does 'b': Internal: neither"
 
 
+@pytest.mark.parametrize(
+    ("cause", "fix"),
+    [
+        ("instance group m_0 has kind KIND_GPU but no GPUs are available", "write KIND_AUTO, or KIND_CPU"),
+        ("unable to find backend library for backend 'tensorrt'", "use NVIDIA's container for it"),
+        ("ModuleNotFoundError: No module named 'scipy'", "install that package in the Python that runs the models"),
+        ("ValueError: bad", "correct what the log tells of and start again"),
+    ],
+)
+def test_the_fix_fits_the_cause(tmp_path: Path, cause: str, fix: str) -> None:
+    assert fix in why(play(tmp_path, FAILED.format("m", cause), 1)).fix
+
+
 def test_an_end_without_a_cause_quotes_the_last_lines(tmp_path: Path) -> None:
     failure = why(play(tmp_path, "cannot open shared object\n", 127))
     assert (failure.code, failure.what) == ("TPB622", "the server ended: exit status 127")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +13,7 @@ from rich.console import Console
 from triton_pyb.cli.errors import UsageError
 from triton_pyb.cli.inputs import read_inputs
 from triton_pyb.cli.outputs import as_json, show
+from triton_pyb.cli.targets import repository_of
 from triton_pyb.runtime.errors import did_you_mean
 
 #: Release whose configuration files are read here: the newest, which knows every field.
@@ -52,7 +52,7 @@ def command(
 
     An input given several times becomes the rows of one request.
     """
-    with _repository(target) as (repository, entry):
+    with repository_of(target) as (repository, entry):
         name = _choose_model(repository, model or entry)
         with _running(repository, place, python) as triton:
             values = read_inputs(inputs, triton.model_config(name))
@@ -61,26 +61,6 @@ def command(
         click.echo(as_json(name, answer))
     else:
         show(answer, Console())
-
-
-@contextmanager
-def _repository(target: str) -> Iterator[tuple[Path, str | None]]:
-    """The model repository, and its entry when that is known because it was built here."""
-    if Path(target).is_dir():
-        yield Path(target), None
-        return
-    if ":" not in target and not target.endswith(".py"):
-        raise UsageError(
-            "TPB708",
-            f"'{target}' is no folder, and not app.py:pipeline",
-            "TARGET",
-            "give a model repository, or a file or module and the name of its pipeline",
-        )
-    from triton_pyb.repository import build
-
-    with tempfile.TemporaryDirectory(prefix="triton_pyb_run_") as folder:
-        repository = Path(folder, "models")
-        yield repository, build(target, repository).entry
 
 
 def _choose_model(repository: Path, wanted: str | None) -> str:

@@ -12,12 +12,14 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from triton_pyb.cli.targets import repository_of
+
 if TYPE_CHECKING:
     from triton_pyb.server import RealTriton
 
 
 @click.command("serve")
-@click.argument("repository", type=click.Path(exists=True, file_okay=False))
+@click.argument("target")
 @click.option("--http-port", default=8000, show_default=True, help="0: any free port.")
 @click.option("--grpc-port", default=8001, show_default=True, help="0: any free port.")
 @click.option("--metrics-port", default=8002, show_default=True, help="0: any free port.")
@@ -32,31 +34,33 @@ if TYPE_CHECKING:
 @click.option("--timeout-s", default=120.0, show_default=True, help="How long the models may take to load.")
 @click.option("-v", "--verbose", is_flag=True, help="Follow the server's log.")
 @click.argument("triton_arguments", nargs=-1, type=click.UNPROCESSED)
-def command(
-    repository: str, verbose: bool, triton_arguments: tuple[str, ...], timeout_s: float, **options: Any
-) -> None:
-    """Start a real Triton on REPOSITORY and keep it until Ctrl-C.
+def command(target: str, verbose: bool, triton_arguments: tuple[str, ...], timeout_s: float, **options: Any) -> None:
+    """Start a real Triton on TARGET and keep it until Ctrl-C.
 
-    Arguments after `--` go to tritonserver as they are.
+    TARGET is a model repository, or a pipeline or step to build first (app.py:pipeline). Arguments after `--`
+    go to tritonserver as they are.
     """
     from triton_pyb.server import RealTriton
 
     console = Console()
-    server = RealTriton(repository, extra_args=triton_arguments, timeout_s=timeout_s, **options)
-    follow = _Follower(server, console) if verbose else None
-    with _ended_by_signals():
+    with _ended_by_signals(), repository_of(target) as (repository, _):
+        server = RealTriton(repository, extra_args=triton_arguments, timeout_s=timeout_s, **options)
         try:
-            _start(server, console, follow)
-            while True:
-                time.sleep(0.2)
-                if follow is not None:
-                    follow()
-                server.raise_if_dead()
+            _serve(server, console, _Follower(server, console) if verbose else None)
         except KeyboardInterrupt:
             console.print("stopping")
         finally:
             server.stop()
     console.print("stopped")
+
+
+def _serve(server: RealTriton, console: Console, follow: _Follower | None) -> None:
+    _start(server, console, follow)
+    while True:
+        time.sleep(0.2)
+        if follow is not None:
+            follow()
+        server.raise_if_dead()
 
 
 def _start(server: RealTriton, console: Console, follow: _Follower | None) -> None:

@@ -18,6 +18,13 @@ from triton_pyb.server.errors import ServerFailed
 STOP_S = 15.0
 
 _NO_MODEL_FILE = re.compile(r"Python model file not found in '.*?([^/']+)/([^/']+)/([^/']+)'")
+#: What to do about the causes that are met most, by a part of the server's words.
+_FIXES = {
+    "but no GPUs are available": "this machine has no GPU: write KIND_AUTO, or KIND_CPU, where it is to run here too",
+    "unable to find backend library": "that backend is not installed with this Triton: use NVIDIA's container for it",
+    "No module named": "install that package in the Python that runs the models, or choose another with --python",
+}
+
 # Never through the proxy of the environment: the address is this machine.
 _OPEN = urllib.request.build_opener(urllib.request.ProxyHandler({})).open
 
@@ -141,7 +148,9 @@ class ServerProcess:
             "TPB602",
             f"model '{model}' does not load: {cause}{more}",
             self._where,
-            "correct what the log tells of and start again",
+            next(
+                (fix for sign, fix in _FIXES.items() if sign in cause), "correct what the log tells of and start again"
+            ),
             log=quoted,
         )
 
