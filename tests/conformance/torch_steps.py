@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, List, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import PIL.Image
@@ -28,7 +28,7 @@ class ToTensor:
 
 
 class Normalize:
-    def __init__(self, mean: List[float], std: List[float]) -> None:
+    def __init__(self, mean: list[float], std: list[float]) -> None:
         self.mean = torch.tensor(mean)[:, None, None]
         self.std = torch.tensor(std)[:, None, None]
 
@@ -37,7 +37,7 @@ class Normalize:
 
 
 class Compose:
-    def __init__(self, transforms: List[Any]) -> None:
+    def __init__(self, transforms: list[Any]) -> None:
         self.transforms = transforms
 
     def __call__(self, img: Any) -> Any:

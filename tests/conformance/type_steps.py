@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, Dict, List, NamedTuple, Tuple, TypedDict
+from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 import PIL.Image
@@ -17,14 +17,14 @@ NUMERIC = (
 )
 
 
-def _flipped(**arrays: Any) -> Dict[str, Any]:
+def _flipped(**arrays: Any) -> dict[str, Any]:
     return {f"{name}_out": array[::-1] for name, array in arrays.items()}
 
 
 def flip(
     bool_: Any, uint8: Any, uint16: Any, uint32: Any, uint64: Any, int8: Any, int16: Any, int32: Any, int64: Any,
     fp16: Any, fp32: Any, fp64: Any, text: Any,
-) -> Dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:  # fmt: skip
     """Every data type, each array the other way round: outputs are not contiguous."""
     return _flipped(**locals())
 
@@ -33,8 +33,8 @@ _NAMES = [*(f"{name.lower()}{'_' if name == 'BOOL' else ''}" for name in NUMERIC
 every_dtype = model.wrap(
     flip,
     name="every_dtype",
-    inputs={name: Tensor(dtype, (3,)) for name, dtype in zip(_NAMES, [*NUMERIC, "BYTES"])},
-    outputs={f"{name}_out": Tensor(dtype, (3,)) for name, dtype in zip(_NAMES, [*NUMERIC, "BYTES"])},
+    inputs={name: Tensor(dtype, (3,)) for name, dtype in zip(_NAMES, [*NUMERIC, "BYTES"], strict=True)},
+    outputs={f"{name}_out": Tensor(dtype, (3,)) for name, dtype in zip(_NAMES, [*NUMERIC, "BYTES"], strict=True)},
 )
 
 
@@ -56,7 +56,7 @@ def plain_values(
     share: float,
     flag: bool,
     small: Annotated[int, Tensor("UINT8")],
-    document: Annotated[Dict[str, Any], Json()],
+    document: Annotated[dict[str, Any], Json()],
 ) -> Values:
     kinds = [type(value).__name__ for value in (text, raw, count, share, flag, small, document)]
     return {
@@ -82,7 +82,7 @@ def dataclass_out(x: Annotated[NDArray[np.float32], Tensor(shape=("N", 2))]) -> 
 
 
 @model
-def tuple_out(x: int) -> Tuple[Annotated[int, Name("one")], Annotated[str, Name("two")]]:
+def tuple_out(x: int) -> tuple[Annotated[int, Name("one")], Annotated[str, Name("two")]]:
     return x, str(x)
 
 
@@ -93,11 +93,11 @@ class Pair(NamedTuple):
 
 @preprocess
 def several_pictures(
-    images: Annotated[List[NDArray[np.uint8]], Image("RGB", shape=("N",))],
-    thumbnails: Annotated[List[PIL.Image.Image], Image("RGB", shape=("N",))],
+    images: Annotated[list[NDArray[np.uint8]], Image("RGB", shape=("N",))],
+    thumbnails: Annotated[list[PIL.Image.Image], Image("RGB", shape=("N",))],
 ) -> Pair:
     """``N`` pictures per item, and as many thumbnails."""
-    sizes = [[one.shape[1], two.size[0]] for one, two in zip(images, thumbnails)]
+    sizes = [[one.shape[1], two.size[0]] for one, two in zip(images, thumbnails, strict=True)]
     return Pair(np.array(sizes, np.int32).reshape(-1, 2), images[0][0, 0] if images else np.zeros(3, np.uint8))
 
 
@@ -145,5 +145,5 @@ def symbols(
 @postprocess(batch="stack")
 def json_per_row(
     scores: Annotated[NDArray[np.float32], Tensor("FP32", (3,))],
-) -> Batch[Annotated[Dict[str, Any], Json(name="result")]]:
+) -> Batch[Annotated[dict[str, Any], Json(name="result")]]:
     return [{"best": int(row.argmax()), "scores": row} for row in scores]
