@@ -9,12 +9,22 @@ import argparse
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from tests.check.examples import EXAMPLES
-from tests.check.server_verdicts import ALONE, alone, asked, stage, together
+from tests.check.server_verdicts import ALONE, Answer, alone, asked, stage, together
+
+
+def answers(codes: list[str], hang_timeout_s: float) -> Iterator[Answer]:
+    """First all that can share a server, then one server for each that takes it down."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield from together(codes, Path(folder) / "together")
+        for code in codes:
+            if stage(code) in ALONE:
+                yield alone(code, Path(folder) / f"alone{code}", hang_timeout_s)
 
 
 def main() -> int:
@@ -25,17 +35,12 @@ def main() -> int:
     codes = asked(options.codes)
     totals: Counter[str] = Counter()
     wrong = 0
-    with tempfile.TemporaryDirectory() as folder:
-        answers = list(together(codes, Path(folder) / "together"))
-        for code in codes:
-            if stage(code) in ALONE:
-                answers.append(alone(code, Path(folder) / f"alone{code}", options.hang_timeout_s))
-    for answer in answers:
+    for answer in answers(codes, options.hang_timeout_s):
         totals[f"{answer.side} {answer.expected}: {'agree' if answer.agrees else 'DIFFER'}"] += 1
         totals["the same words" if answer.same_words else "OTHER words"] += 1
         if not answer.agrees or not answer.same_words:
             wrong += 1
-            print(f"{answer.code} {answer.side}: expected {answer.expected}, got {answer.got}\n  {answer.detail}")
+            print(f"{answer.code} {answer.side}: expected {answer.expected}, got {answer.got}\n  {answer.detail}", flush=True)
     for code, example in EXAMPLES.items():
         if example.not_asked and not options.codes:
             print(f"{code}: not asked ({example.not_asked})")

@@ -70,7 +70,7 @@ class ModelPyMissing(SourceRule):
         late = model.target.at_least("25.08")
         effect = "the model does not load" if late else "the server start hangs for ever"
         where = model.config.entry("default_model_filename")
-        inside = [name for name in os.listdir(source.folder) if name.endswith(".py")]
+        inside = [name for name in model.folders.names(source.folder) if name.endswith(".py")]
         hint = did_you_mean(file, inside)
         if "model.py" in model.files:
             hint = "; model.py lies one folder higher, beside config.pbtxt"
@@ -400,7 +400,11 @@ def _exists(name: str, folder: str) -> bool:
 def _defines(folder: str, name: str) -> bool:
     """True when ``from . import name`` may find a name in ``__init__.py``."""
     path = os.path.join(folder, "__init__.py")
-    return os.path.isfile(path) and name.encode() in open(path, "rb").read(1 << 20)
+    try:
+        with open(path, "rb") as stream:
+            return name.encode("utf-8", "replace") in stream.read(1 << 20)
+    except OSError:
+        return False
 
 
 def _modules_in(folder: str) -> list[str]:
@@ -620,8 +624,11 @@ def archive_fault(path: str) -> str:
             archive.next()
         return ""
     except (tarfile.TarError, OSError, EOFError, ValueError):
-        with open(path, "rb") as stream:
-            head = stream.read(6)
+        try:
+            with open(path, "rb") as stream:
+                head = stream.read(6)
+        except OSError:
+            return "cannot be read"
         # zip, zstd and 7z are read by the server's libarchive but not by tarfile
         return "" if head.startswith((b"PK", b"\x28\xb5\x2f\xfd", b"7z")) else "is no archive"
 

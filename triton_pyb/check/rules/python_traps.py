@@ -244,8 +244,8 @@ class OutputNeverMade(TrapRule):
             if (
                 name
                 and name not in names
-                and f'"{name}"'.encode() not in source.data
-                and f"'{name}'".encode() not in source.data
+                and f'"{name}"'.encode("utf-8", "surrogateescape") not in source.data
+                and f"'{name}'".encode("utf-8", "surrogateescape") not in source.data
             ):
                 loose = [n for n in names if n not in declared_names(model, source, "output")]
                 yield self.found(model, tensor.entry("name"), name=name, hint=did_you_mean(name, loose))
