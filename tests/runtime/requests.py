@@ -38,7 +38,11 @@ def run(
 ) -> list[Answer]:
     """The answers to `requests`, which came in one batch; lists become object arrays (TYPE_STRING)."""
     arrays = [{name: tensor(value) for name, value in request.items()} for request in requests]
-    return execution(step, batching=batching, log=log).run(arrays, requested)
+    loaded = execution(step, batching=batching, log=log)
+    try:
+        return loaded.run(arrays, requested)
+    finally:
+        loaded.close()
 
 
 def tensor(value: Any) -> np.ndarray[Any, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
@@ -40,6 +41,17 @@ class Request(stand_in.InferenceRequest):
         return self._flags
 
 
+_loaded: list[Any] = []
+
+
+@pytest.fixture(autouse=True)
+def unload() -> Iterator[None]:
+    """Finalize every model of a test, as Triton does."""
+    yield
+    while _loaded:
+        _loaded.pop().finalize()
+
+
 def load(step: Any, parameters: dict[str, str] | None = None) -> Any:
     loaded = triton_python_model(step)()
     config = {
@@ -60,6 +72,7 @@ def load(step: Any, parameters: dict[str, str] | None = None) -> Any:
             "model_version": "3",
         }
     )
+    _loaded.append(loaded)
     return loaded
 
 
@@ -194,6 +207,7 @@ def test_an_async_step_drops_an_ended_sequence_too() -> None:
     made.clear()
     loaded = load(sequence_step("async"))
     assert [out(response) for response in loaded.execute([Request("a", 1, START | END)])] == ["a 1"]
+    loaded.finalize()
     assert [state.closed for state in made] == [1]
 
 

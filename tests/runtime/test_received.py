@@ -103,6 +103,9 @@ def test_a_tensor_on_a_device_where_the_function_takes_numpy(monkeypatch: pytest
     class OnDevice:
         shape, ndim, device = (1, 2), 2, "cuda:0"
 
+        def __len__(self) -> int:
+            return 1
+
     monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(Tensor=OnDevice))
 
     @model

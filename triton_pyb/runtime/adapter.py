@@ -119,11 +119,16 @@ class Adapter:
         batching = config.get("max_batch_size", 0) > 0
         check_config(config, signature, batching)
         self.signature = signature
-        self.log_handler = route_logging(self.pb_utils)
         self.call_pool: Optional[ThreadPoolExecutor] = None
         settings = read_settings(signature.options.get("settings", {}), config.get("parameters", {}))
+        start_sequence = start_of(mark) if signature.has_sequences else None
+        self.log_handler = route_logging(self.pb_utils)
         model = model_info(args, settings, Metrics(self.pb_utils))
-        self.instance = Instance(mark.function, mark.setup_function, Context([], [], model))
+        try:
+            self.instance = Instance(mark.function, mark.setup_function, Context([], [], model))
+        except BaseException:
+            self.log_handler.close()
+            raise
         self.execution = Execution(
             self.instance.function,
             signature,
@@ -136,8 +141,8 @@ class Adapter:
         )
         self.execution.state = self.instance.state
         self.execution.caller = self.caller
-        if signature.has_sequences:
-            self.execution.sequences = Sequences(start_of(mark), signature.options.get("sequence_idle_s", 60.0))
+        if start_sequence is not None:
+            self.execution.sequences = Sequences(start_sequence, signature.options.get("sequence_idle_s", 60.0))
         self.streams: Optional[Streams] = None
         if signature.streams:
             from .streaming import Streams

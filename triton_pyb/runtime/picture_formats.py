@@ -37,6 +37,7 @@ _PICTURES: Tuple[Tuple[int, bytes, str], ...] = (
     (0, b"\0\0\0\x0cJXL ", "JPEG XL"),
     (0, b"\x76\x2f\x31\x01", "OpenEXR"),
     (0, b"\0\0\1\0", "ICO"),
+    (0, b"qoif", "QOI"),
 )
 _OTHERS: Tuple[Tuple[int, bytes, str, str], ...] = (
     (
