@@ -104,6 +104,10 @@ class TestOnAServer:
             thread.join()
         assert answers == [0.0] * 20
 
+    def test_large_tensors_travel(self, client: TritonClient) -> None:
+        array = np.arange(3_000_000, dtype=np.int32)  # 12 MB: above gRPC's own limit of 4 MB
+        np.testing.assert_array_equal(client.infer("flat", {"X": array})["Y"], array)
+
     def test_parameters_and_versions_travel(self, client: TritonClient) -> None:
         assert client.infer("floats", {"X": 1.0}, outputs=["Y"], parameters={"k": "v"}, version="1")["Y"] == 1.0
         with pytest.raises(InferenceFailed):

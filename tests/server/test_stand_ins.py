@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from triton_pyb.emulator import EmulatedTriton, LoadFailed
 from triton_pyb.server import InferenceFailed, RealTriton, ServerFailed
@@ -222,3 +224,32 @@ def test_a_missing_file_is_a_load_error(load: Load, head: str) -> None:
     with pytest.raises((LoadFailed, ServerFailed), match="there is no file .*1/model") as failure:
         load(config("x FP32 2", "y FP32 2", head), nothing="")
     assert "stand-in on the CPU" in str(failure.value)
+
+
+@given(st.lists(st.integers(1, 3), min_size=1, max_size=5), st.integers(0, 2**32 - 1))
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_split_of_the_rows_gives_the_same_answers(
+    joined_models: tuple[EmulatedTriton, str, str], rows: list[int], seed: int
+) -> None:
+    """Batch invariance of the stand-ins themselves: joined or alone, bit for bit."""
+    emulated, onnx, torch = joined_models
+    everything = np.random.default_rng(seed).normal(size=(2, sum(rows), 4)).astype(FP32)
+    a, b = everything
+    cuts = np.cumsum(rows)[:-1]
+    for model, first, second, output in ((onnx, "a", "b", "d"), (torch, "INPUT__0", "INPUT__1", "OUTPUT__0")):
+        requests = [{first: x, second: y} for x, y in zip(np.split(a, cuts), np.split(b, cuts), strict=True)]
+        answers = emulated.infer_many(model, requests)
+        assert tuple(rows) in emulated.batches(model)  # they were joined
+        assert [len(answer[output]) for answer in answers] == rows
+        np.testing.assert_array_equal(np.concatenate([answer[output] for answer in answers]), a - b)
+
+
+@pytest.fixture(scope="module")
+def joined_models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[EmulatedTriton, str, str]]:
+    repository = tmp_path_factory.mktemp("joined")
+    text = config("a FP32 4, b FP32 4", "d FP32 4", ONNX, 16, "dynamic_batching {}")
+    write_model(repository, "onnx", text, {"model.onnx": sub_and_add()})
+    text = config("INPUT__0 FP32 4, INPUT__1 FP32 4", "OUTPUT__0 FP32 4", PYTORCH, 16, "dynamic_batching {}")
+    write_model(repository, "torch", text, {"model.pt": torchscript(SUBTRACT)})
+    with EmulatedTriton(repository, inline=True) as emulated:
+        yield emulated, "onnx", "torch"

@@ -154,7 +154,7 @@ class TritonClient:
             )
         request = self._request(model, inputs, outputs, parameters, version)
         answers: queue.SimpleQueue[tuple[Any, Any]] = queue.SimpleQueue()
-        with self._connection.protocol.InferenceServerClient(self._connection.address) as client:
+        with self._connection.new_client() as client:
             client.start_stream(lambda result, error: answers.put((result, error)))
             client.async_stream_infer(model, **request, enable_empty_final_response=True, **options)
             while True:

@@ -130,16 +130,20 @@ class Connection:
             "start one with `triton-pyb serve REPOSITORY`, or correct the address",
         )
 
+    def new_client(self) -> Any:
+        """One more of tritonclient's clients; the caller closes it."""
+        options: dict[str, Any] = {"connection_timeout": self.timeout_s, "network_timeout": self.timeout_s}
+        if self.scheme == "grpc":
+            channel = [("grpc.max_send_message_length", -1), ("grpc.max_receive_message_length", -1)]
+            if self.address.startswith(("127.", "localhost")):
+                channel.append(("grpc.enable_http_proxy", 0))  # this machine, whatever proxy the environment names
+            options = {"channel_args": channel}  # they replace tritonclient's own, so all are given
+        return self.protocol.InferenceServerClient(self.address, **options)
+
     def _client(self) -> Any:
         client = getattr(self._by_thread, "client", None)
         if client is None:
-            options: dict[str, Any] = {}
-            if self.scheme == "http":
-                options = {"connection_timeout": self.timeout_s, "network_timeout": self.timeout_s}
-            elif self.address.startswith(("127.", "localhost")):
-                options = {"channel_args": [("grpc.enable_http_proxy", 0)]}  # not through the environment's proxy
-            client = self.protocol.InferenceServerClient(self.address, **options)
-            self._by_thread.client = client
+            client = self._by_thread.client = self.new_client()
         return client
 
 
