@@ -14,7 +14,9 @@ from google.protobuf import text_format
 import triton_pyb
 from triton_pyb.config.model_config import ModelConfig, TensorConfig, ensemble_config, step_config, to_pbtxt
 from triton_pyb.config.options import apply_options, files_named
+from triton_pyb.config.releases import find_release
 from triton_pyb.runtime.adapter import SIGNATURE_FILE
+from triton_pyb.runtime.state import DEFAULT_SEQUENCE_IDLE_S
 from triton_pyb.runtime.steps import StepMark
 
 from .closure import Closure, find_closure
@@ -84,7 +86,12 @@ class ModelFolder(NamedTuple):
     @property
     def requirements(self) -> tuple[str, ...]:
         """What must be installed where the model runs, with the versions in use here; numpy always."""
-        return requirements_of(sorted({"numpy", *self.imported})) if f"{self.version}/model.py" in self.files else ()
+        if f"{self.version}/model.py" not in self.files or self.as_it_is:
+            return ()
+        found = requirements_of(sorted({"numpy", *self.imported}))
+        if self.release and find_release(self.release).needs_numpy_1:
+            found = tuple("numpy<2" if line.startswith("numpy==") and line >= "numpy==2" else line for line in found)
+        return found
 
     def with_manifest(self) -> ModelFolder:
         """The same folder, and in its version folder what was built from what."""
@@ -202,8 +209,10 @@ def _step_config(mark: StepMark, max_batch_size: int, max_queue_delay_microsecon
         config.model_transaction_policy.decoupled = True
     if signature.has_sequences:
         config.sequence_batching.direct.SetInParent()
-        idle_s = float(signature.options.get("sequence_idle_s", 60.0))
+        idle_s = float(signature.options.get("sequence_idle_s", DEFAULT_SEQUENCE_IDLE_S))
         config.sequence_batching.max_sequence_idle_microseconds = int(idle_s * 1e6)
+    for setting, value in signature.options.get("settings", {}).items():
+        config.parameters[setting].string_value = json.dumps(value, ensure_ascii=False)
     if batching and not signature.has_sequences:
         for entry, field in zip(config.input, signature.inputs, strict=True):
             if signature.ragged(field):

@@ -18,7 +18,7 @@ from .metrics import Metrics
 from .refusals import Refusal
 from .server_log import route_logging, server_log
 from .signature import Signature
-from .state import Instance, Sequences
+from .state import DEFAULT_SEQUENCE_IDLE_S, Instance, Sequences
 from .steps import StepMark
 from .triton_tensors import read_tensor, write_tensor
 
@@ -142,7 +142,9 @@ class Adapter:
         self.execution.state = self.instance.state
         self.execution.caller = self.caller
         if start_sequence is not None:
-            self.execution.sequences = Sequences(start_sequence, signature.options.get("sequence_idle_s", 60.0))
+            self.execution.sequences = Sequences(
+                start_sequence, signature.options.get("sequence_idle_s", DEFAULT_SEQUENCE_IDLE_S)
+            )
         self.streams: Optional[Streams] = None
         if signature.streams:
             from .streaming import Streams

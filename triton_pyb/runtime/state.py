@@ -11,6 +11,9 @@ from .context import Context, RequestInfo
 
 T = TypeVar("T")
 
+#: Seconds after which an idle sequence is dropped, by Triton and by us, unless ``sequence_idle_s=`` says otherwise.
+DEFAULT_SEQUENCE_IDLE_S = 60.0
+
 
 class StateMarker(Marker):
     """Stands in the annotation of an argument that gets what ``@step.setup`` returned."""
