@@ -139,6 +139,66 @@ def test_instances_are_written(write: Write, tmp_path: Path) -> None:
     assert group.count == 3
 
 
+def test_instances_said_twice(write: Write, tmp_path: Path) -> None:
+    options = "ModelOptions(instance_group=[InstanceGroup(count=2)])"
+    text = STEP.replace("@preprocess", f"@preprocess(instances=3, config={options})")
+    words = "    from triton_pyb.runtime.model_options import InstanceGroup, ModelOptions\n    from triton_pyb"
+    text = text.replace("    from triton_pyb", words, 1)
+    error = mistake(f"{write(**{'app.py': text})}/app.py", tmp_path / "models", "TPB443")
+    assert error.what == "'shout' says instances=3 and config= an instance_group" and error.fix == "say it once"
+
+
+def test_a_generator_is_a_decoupled_model(write: Write, tmp_path: Path) -> None:
+    text = STEP.replace('-> Annotated[str, Name("loud")]', '-> Iterator[Annotated[str, Name("loud")]]')
+    text = text.replace("return text.upper()", "yield text").replace(
+        "    from triton", "    from typing import Iterator\n    from triton", 1
+    )
+    build(f"{write(**{'app.py': text})}/app.py", tmp_path / "models")
+    assert config(tmp_path / "models/shout").model_transaction_policy.decoupled
+
+
+def test_a_step_with_a_state_per_sequence_needs_the_sequence_batcher(write: Write, tmp_path: Path) -> None:
+    text = """
+        from __future__ import annotations
+        from triton_pyb import Annotated, Name, preprocess
+        from triton_pyb.runtime.state import SequenceState
+
+        @preprocess(sequence_idle_s=5)
+        def count(text: str, seen: SequenceState[list]) -> Annotated[str, Name("n")]:
+            seen.append(text)
+            return str(len(seen))
+
+        @count.start_sequence
+        def begin():
+            return []
+    """
+    build(f"{write(**{'app.py': text})}/app.py", tmp_path / "models")
+    written = config(tmp_path / "models/count")
+    assert written.sequence_batching.max_sequence_idle_microseconds == 5_000_000
+    assert written.sequence_batching.HasField("direct") and not written.HasField("dynamic_batching")
+
+
+@pytest.mark.parametrize(
+    "option, ragged", [("", True), ("batch='stack'", False), ("batch='pad'", True), ("max_batch_size=0", False)]
+)
+def test_requests_of_different_shapes_meet_where_the_function_does_not_stack_them(
+    write: Write, tmp_path: Path, option: str, ragged: bool
+) -> None:
+    text = f"""
+        from __future__ import annotations
+        import numpy as np
+        from triton_pyb import Annotated, Tensor, preprocess
+
+        @preprocess({option})
+        def step(
+            x: Annotated[np.ndarray, Tensor("FP32", ("L",))]
+        ) -> Annotated[np.ndarray, Tensor("FP32", (1,), name="y")]:
+            return x
+    """
+    build(f"{write(**{'app.py': text})}/app.py", tmp_path / "models")
+    assert config(tmp_path / "models/step").input[0].allow_ragged_batch == ragged
+
+
 def test_a_wrapped_function_is_found_by_the_name_it_was_given(write: Write, tmp_path: Path) -> None:
     text = """
         from os.path import basename
