@@ -1,4 +1,4 @@
-"""The HTTP protocol's bodies: inference requests in, inference responses out, tensors in JSON or binary.
+"""The HTTP protocol's inference requests: tensors in JSON, or binary behind it.
 
 Source: http_server.cc of Triton's server 24.10; every refusal was seen in its answers.
 """
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from triton_pyb.emulator import byte_tensors, rapid_json
-from triton_pyb.emulator.messages import DATATYPES, WireRequest, WireResponse, WireTensor
+from triton_pyb.emulator.messages import DATATYPES, WireRequest, WireTensor
 from triton_pyb.emulator.validation import RequestRefused
 
 _READERS: dict[str, Callable[[Any], Any]] = {
@@ -309,36 +309,3 @@ def _deduced(declared: dict[str, Any], body: bytes, batch: tuple[int, ...], dtyp
     fixed = prod(dim for dim in dims if dim != -1)
     free = len(body) // (fixed * np.dtype(dtype).itemsize)
     return (*batch, *(free if dim == -1 else dim for dim in dims))
-
-
-def write(response: WireResponse, asked: JsonRequest, model: str, version: int) -> tuple[bytes, list[bytes]]:
-    """The JSON of a response, and the binary tensors that follow it."""
-    document: dict[str, Any] = {}
-    if asked.request.request_id:
-        document["id"] = asked.request.request_id
-    document.update(model_name=model, model_version=str(version))
-    if response.parameters:
-        document["parameters"] = response.parameters
-    outputs, tails = [], []
-    for tensor in response.outputs:
-        entry: dict[str, Any] = {"name": tensor.name, "datatype": tensor.datatype, "shape": list(tensor.shape)}
-        if asked.binary.get(tensor.name, asked.binary_default):
-            tails.append(byte_tensors.bytes_of(tensor))
-            entry["parameters"] = {"binary_data_size": len(tails[-1])}
-        else:
-            entry["data"] = _listed(tensor)
-        outputs.append(entry)
-    document["outputs"] = outputs
-    return rapid_json.dumps(document), tails
-
-
-def _listed(tensor: WireTensor) -> list[Any]:
-    if tensor.datatype in ("FP16", "BF16"):
-        raise RequestRefused(
-            f"sending {tensor.datatype} data via JSON is not supported. Please use the binary data format for output"
-            f" {tensor.name}"
-        )
-    if tensor.datatype == "BYTES":
-        return [item.decode("utf-8", "surrogateescape") for item in tensor.array.ravel().tolist()]
-    values: list[Any] = tensor.array.ravel().tolist()
-    return values

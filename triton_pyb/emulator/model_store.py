@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from triton_pyb.emulator import loaded_model, model_config, repository
+from triton_pyb.emulator import loading, model_config, repository
 from triton_pyb.emulator.ensemble import EnsembleScheduler
 from triton_pyb.emulator.ensemble_rules import complete_decoupled, refuse_dependencies
 from triton_pyb.emulator.errors import InferenceFailed, LoadFailed
@@ -244,7 +244,7 @@ class ModelStore:
             for version in repository.versions(entry.folder, config):
                 self.log.server("INFO", f"loading: {name}:{version}")
                 host = ModelHost(self, name)
-                loaded[version] = loaded_model.load(name, version, entry.folder, config, self.machine, host)
+                loaded[version] = loading.load(name, version, entry.folder, config, self.machine, host)
         except LoadFailed as failure:
             # One broken version takes the others along, as on the server.
             for model in loaded.values():
@@ -288,7 +288,7 @@ class ModelStore:
             loaded = {}
             for version in repository.versions(entry.folder, config):
                 self.log.server("INFO", f"loading: {name}:{version}")
-                loaded_model.refuse_missing_labels(name, version, config, entry.folder)
+                loading.refuse_missing_labels(name, version, config, entry.folder)
                 model = LoadedModel(name, version, model_config.as_dict(config, self.machine.release))
                 model.serve(EnsembleScheduler(model, self._step))
                 loaded[version] = model
