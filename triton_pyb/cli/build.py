@@ -20,6 +20,7 @@ from triton_pyb.repository.build import Built, build
 @click.option("--overwrite", is_flag=True, help="Replace model folders that something else made.")
 @click.option("--new-version", is_flag=True, help="Publish as new versions; the ensemble, which pins them, last.")
 @click.option("--keep", type=click.IntRange(min=0), default=2, show_default=True, help="Old versions that stay.")
+@click.option("--release", default="", metavar="RELEASE", help="Refuse what this container (24.10, latest) cannot run.")
 @click.option("--json", "for_programs", is_flag=True, help="One JSON object instead of a drawing.")
 def command(target: str, repository: str, for_programs: bool, **options: Any) -> None:
     """Write the model folders of APP[:PIPELINE] into REPOSITORY.
@@ -45,6 +46,8 @@ def as_dict(built: Built) -> dict[str, Any]:
         "models": list(built.models),
         "third_party": list(built.third_party),
         "requirements": list(built.requirements),
+        "release": built.release,
+        "shm_bytes": built.shm_bytes,
         "notes": list(built.notes),
     }
 

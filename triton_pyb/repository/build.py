@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from triton_pyb.config.releases import find_release
 from triton_pyb.runtime.pipeline import Pipeline
 from triton_pyb.runtime.steps import mark_of
 
@@ -14,8 +15,12 @@ from .folders import ModelFolder, core_folder, ensemble_folder, step_folder
 from .graph import Graph, resolve
 from .ownership import check_ownership
 from .publish import publish
+from .release_check import check_release, shm_need_bytes
 from .target import BuildError, load_target
 from .versions import KEEP, Published, publish_versions
+
+#: ``/dev/shm`` of a container that is started without --shm-size.
+DOCKER_SHM_BYTES = 64 << 20
 
 __all__ = ["BuildError", "Built", "build"]
 
@@ -40,6 +45,10 @@ class Built(NamedTuple):
         The pipeline's; None for a step built alone.
     requirements : tuple of str
         The same packages, and numpy, with the versions in use here.
+    release : str
+        The release that it was built for; empty: any.
+    shm_bytes : int
+        Shared memory that the Python models take, as far as their tensors have known sizes.
     """
 
     repository: Path
@@ -49,6 +58,8 @@ class Built(NamedTuple):
     notes: tuple[str, ...]
     graph: Graph | None = None
     requirements: tuple[str, ...] = ()
+    release: str = ""
+    shm_bytes: int = 0
 
 
 def build(
@@ -58,6 +69,7 @@ def build(
     overwrite: bool = False,
     new_version: bool = False,
     keep: int = KEEP,
+    release: str = "",
 ) -> Built:
     """Write the model folders of `target` into `repository`.
 
@@ -71,6 +83,8 @@ def build(
         Publish the steps as new versions and an ensemble that pins them, instead of exchanging the folders.
     keep : int
         With `new_version`: how many old versions stay.
+    release : str
+        ``"24.10"`` or ``"latest"``: refuse what that container cannot run; empty: any release, unchecked.
 
     Raises
     ------
@@ -91,6 +105,11 @@ def build(
         mark = mark_of(thing)
         said = mark.max_batch_size if mark is not None else None
         max_batch_size = DEFAULT_MAX_BATCH_SIZE if said is None else said
+    container = find_release(release) if release else None
+    if container is not None:
+        check_release(folders, container)
+        release = container.name
+        folders = [folder._replace(release=release) for folder in folders]
     folders = [folder.with_manifest() for folder in folders]
     if not overwrite:
         for folder in folders:
@@ -106,8 +125,24 @@ def build(
     if max_batch_size == 0:
         notes += ("max_batch_size is 0: the server never joins requests; set max_batch_size=8 to let it",)
     notes += warnings
+    shm_bytes = shm_need_bytes(folders, container or find_release("latest"))
+    if shm_bytes > DOCKER_SHM_BYTES:
+        notes += (
+            f"the Python models take about {shm_bytes >> 20} MiB of shared memory, docker gives 64 MiB: run the "
+            f"container with --shm-size={max(128, (shm_bytes >> 20) * 5 // 4)}m",
+        )
     names = tuple(folder.name for folder in folders)
-    return Built(Path(repository), names[-1], names, tuple(third_party), notes, graph, requirements)
+    return Built(
+        Path(repository),
+        names[-1],
+        names,
+        tuple(third_party),
+        notes,
+        graph,
+        requirements,
+        container.name if container else "",
+        shm_bytes,
+    )
 
 
 def _publish_versions(

@@ -149,9 +149,16 @@ class ModelFolder(NamedTuple):
         return folder.with_manifest() if old + MANIFEST_FILE in self.files else folder
 
     def write(self, folder: Path) -> None:
-        """Write everything below `folder`, which does not exist yet."""
+        """Write everything below `folder`, which does not exist yet.
+
+        Raises
+        ------
+        BuildError
+            When a file is no longer what the manifest says.
+        """
         for inside in self.empty:
             (folder / inside).mkdir(parents=True, exist_ok=True)
+        known = self._known_hashes()
         for inside, content in sorted(self.files.items()):
             path = folder / inside
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -160,9 +167,25 @@ class ModelFolder(NamedTuple):
             else:
                 path.write_bytes(content)
             path.chmod(FILE_MODE)
+            self._check_copy(inside, content, path, known)
         for path in [folder, *folder.rglob("*")]:
             if path.is_dir():
                 path.chmod(FOLDER_MODE)  # the server often runs as another user
+
+    def _known_hashes(self) -> dict[str, str]:
+        """What the manifest says, where there is one already."""
+        manifest = self.files.get(f"{self.version}/{MANIFEST_FILE}")
+        return dict(json.loads(manifest)["files"]) if isinstance(manifest, bytes) else {}
+
+    def _check_copy(self, inside: str, content: Content, path: Path, known: dict[str, str]) -> None:
+        """An editor may save a file between the look at it and the copy."""
+        if inside in known and isinstance(content, Path) and sha256_of(path) != known[inside]:
+            raise BuildError(
+                "TPB425",
+                f"'{content}' changed while it was built",
+                f"model '{self.name}'",
+                "build again when nothing writes it any more",
+            )
 
 
 def step_folder(
