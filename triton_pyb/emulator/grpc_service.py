@@ -13,7 +13,7 @@ import grpc
 from google.protobuf import json_format
 from tritonclient.grpc import service_pb2, service_pb2_grpc
 
-from triton_pyb.emulator import classification, grpc_requests, inference, metadata
+from triton_pyb.emulator import grpc_requests, inference, metadata
 from triton_pyb.emulator.errors import InferenceFailed, NeverAnswered
 from triton_pyb.emulator.loaded_model import LoadedModel
 from triton_pyb.emulator.messages import WireRequest, WireResponse
@@ -127,7 +127,8 @@ class GrpcService(service_pb2_grpc.GRPCInferenceServiceServicer):  # type: ignor
             asked = grpc_requests.read(request)
             wire = asked.request
             responses = await asyncio.wrap_future(inference.submit(model, wire))
-            response = self._classified(inference.one_response(responses, model.name), asked, model)
+            response = inference.one_response(responses, model.name)
+            response = inference.classified(self._store, model, response, asked.classes)
         except RequestRefused as error:
             await context.abort(_CODES[error.code], error.message)
         except NeverAnswered as error:
@@ -201,13 +202,10 @@ class GrpcService(service_pb2_grpc.GRPCInferenceServiceServicer):  # type: ignor
             return
         if not response.outputs and response.final and model.decoupled and not asked.empty_final:
             return
-        response = self._classified(response, asked, model)
+        response = inference.classified(self._store, model, response, asked.classes)
         message = grpc_requests.write(response, request_id, model.name, model.version)
         message.parameters["triton_final_response"].bool_param = response.final
         await out.put(service_pb2.ModelStreamInferResponse(infer_response=message))
-
-    def _classified(self, response: WireResponse, asked: grpc_requests.GrpcRequest, model: LoadedModel) -> WireResponse:
-        return classification.apply(response, asked.classes, model.config, self._store.entries[model.name].folder)
 
 
 def _threadsafe_put(loop: asyncio.AbstractEventLoop, queue: asyncio.Queue[Any], item: Any) -> None:

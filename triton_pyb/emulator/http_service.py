@@ -16,7 +16,7 @@ from typing import Any
 
 from aiohttp import web
 
-from triton_pyb.emulator import classification, inference, json_requests, json_responses, metadata, rapid_json
+from triton_pyb.emulator import inference, json_requests, json_responses, metadata, rapid_json
 from triton_pyb.emulator.errors import HTTP_STATUS, ContractBroken, InferenceFailed, NeverAnswered
 from triton_pyb.emulator.json_requests import JsonRequest
 from triton_pyb.emulator.loaded_model import LoadedModel
@@ -167,8 +167,7 @@ class HttpService:
         return answer
 
     def _answer(self, response: WireResponse, asked: JsonRequest, model: LoadedModel) -> web.Response:
-        folder = self._store.entries[model.name].folder
-        response = classification.apply(response, asked.classes, model.config, folder)
+        response = inference.classified(self._store, model, response, asked.classes)
         header, tails = json_responses.write(response, asked, model.name, model.version)
         if not tails:
             return web.Response(body=header, content_type="application/json")

@@ -6,6 +6,7 @@ import queue
 from collections.abc import Iterator
 from concurrent.futures import Future
 
+from triton_pyb.emulator import classification
 from triton_pyb.emulator.contract import BrokenRule
 from triton_pyb.emulator.errors import ContractBroken, InferenceFailed, NeverAnswered
 from triton_pyb.emulator.loaded_model import LoadedModel
@@ -112,6 +113,11 @@ def one_response(responses: list[WireResponse], model: str) -> WireResponse:
         if failure is not None:
             raise failure
     return responses[0]
+
+
+def classified(store: ModelStore, model: LoadedModel, response: WireResponse, counts: dict[str, int]) -> WireResponse:
+    """The response with the outputs in `counts` as their top classes."""
+    return classification.apply(response, counts, model.config, store.entries[model.name].folder)
 
 
 def failure_of(response: WireResponse, model: str) -> InferenceFailed | None:

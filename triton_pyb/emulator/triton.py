@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
@@ -21,6 +21,9 @@ from triton_pyb.emulator.model_store import ModelStore
 from triton_pyb.emulator.targets import EmulatorMisused, resolve
 from triton_pyb.emulator.values import to_arrays
 from triton_pyb.runtime.errors import SeveralErrors, did_you_mean
+
+if TYPE_CHECKING:
+    from triton_pyb.emulator.client import InProcessClient
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -140,6 +143,12 @@ class EmulatedTriton:
     def store(self) -> ModelStore:
         """The models behind this server, for the protocols' front ends."""
         return self._store
+
+    def client(self) -> InProcessClient:
+        """A client with tritonclient's method names, without a network."""
+        from triton_pyb.emulator.client import InProcessClient
+
+        return InProcessClient(self)
 
     # -- requests
 
