@@ -24,7 +24,9 @@ Answer = dict[str, Any] | InferenceFailed
 
 
 class Server(Protocol):
-    """What a test body may use."""
+    """What a test body may use; `server` is the EmulatedTriton or RealTriton itself."""
+
+    server: Any
 
     def deploy(self, target: Any) -> str:
         """Build `target` once, load its models, and give the name of the one that a client calls."""

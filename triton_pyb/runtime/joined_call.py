@@ -55,7 +55,8 @@ class JoinedCalls:
         """The outputs of one call as columns, and the items that failed in it."""
         received = [self.served[segment.request].received for segment in segments]
         arguments, sizes = self._arguments(segments, received)
-        context = self.execution.context(received, _rows(segments))
+        injects_context = any(what["kind"] == "context" for what in self.signature.injected.values())
+        context = self.execution.context(received, _rows(segments) if injects_context else ())
         execution = self.execution
         arguments.update(injected_values(self.signature.injected, context, execution.state, execution.sequences))
         for name, what in self.signature.injected.items():
@@ -137,12 +138,10 @@ class JoinedCalls:
         offset = 0
         for position, segment in enumerate(segments):
             request = self.served[segment.request]
-            for row in range(segment.n_items):
-                error = failed.get(offset + row)
-                if error is not None:
-                    item = segment.start + row
-                    words = item_words(item, request.received.n_items)
-                    request.failed[item] = self.execution.refuse(error, words)
+            for row in sorted(row for row in failed if offset <= row < offset + segment.n_items):
+                item = segment.start + row - offset
+                words = item_words(item, request.received.n_items)
+                request.failed[item] = self.execution.refuse(failed[row], words)
             offset += segment.n_items
             try:
                 rows = {name: column[position] for name, column in parts.items()}
