@@ -120,6 +120,8 @@ def _onnx_tensors(
         raise GraphError(
             "TPB311", f"'{source}' is no ONNX file: {type(error).__name__}: {error}", core.where, "export it again"
         ) from None
+    if not model.graph.output:
+        raise GraphError("TPB311", f"'{source}' is no ONNX file: it gives no tensor", core.where, "export it again")
     graph = _with_inferred_shapes(model).graph
     weights = {tensor.name for tensor in graph.initializer}
     inputs = _onnx_side(core, "input", [item for item in graph.input if item.name not in weights], max_batch_size)

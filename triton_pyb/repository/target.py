@@ -43,7 +43,7 @@ def load_target(target: str) -> Any:
             module = importlib.import_module(module_name)
         except TritonPybError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise BuildError(
                 "TPB402",
                 f"'{source}' cannot be imported: {type(error).__name__}: {error}",
@@ -119,10 +119,16 @@ def _importing(path: Path | None) -> Iterator[None]:
     finally:
         sys.path[:] = saved_path
         for name, module in list(sys.modules.items()):
-            if saved_modules.get(name) is not module and path is not None and _lies_in(module, folder):
+            if saved_modules.get(name) is not module and _is_the_authors(name, module, folder):
                 del sys.modules[name]
         for name, module in saved_modules.items():
             sys.modules.setdefault(name, module)
+
+
+def _is_the_authors(name: str, module: Any, folder: str) -> bool:
+    """What may be imported anew next time: not this package, nor one of an environment inside the folder."""
+    ours = name.partition(".")[0] == "triton_pyb"
+    return not ours and _lies_in(module, folder) and "site-packages" not in str(module.__file__)
 
 
 def _lies_in(module: Any, folder: str) -> bool:
@@ -138,5 +144,10 @@ def _place(error: BaseException) -> str:
     while step is not None:
         places.append(f"{step.tb_frame.f_code.co_filename}:{step.tb_lineno}")
         step = step.tb_next
-    ours = [place for place in places if "importlib" not in place]
+    library = os.path.dirname(os.__file__) + os.sep
+    ours = [
+        place
+        for place in places
+        if not place.startswith((library, "<frozen")) and "site-packages" not in place and "importlib" not in place
+    ]
     return ours[-1] if ours else "?"
