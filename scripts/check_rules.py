@@ -1,6 +1,6 @@
 """Ask a real Triton about the smallest broken and the smallest good repository of every rule; print totals.
 
-    python scripts/check_rules.py [TPB1201 ...] [--hang-timeout-s 20]
+python scripts/check_rules.py [TPB1201 ...] [--hang-timeout-s 20]
 """
 
 from __future__ import annotations
@@ -40,7 +40,10 @@ def main() -> int:
         totals["the same words" if answer.same_words else "OTHER words"] += 1
         if not answer.agrees or not answer.same_words:
             wrong += 1
-            print(f"{answer.code} {answer.side}: expected {answer.expected}, got {answer.got}\n  {answer.detail}", flush=True)
+            print(
+                f"{answer.code} {answer.side}: expected {answer.expected}, got {answer.got}\n  {answer.detail}",
+                flush=True,
+            )
     for code, example in EXAMPLES.items():
         if example.not_asked and not options.codes:
             print(f"{code}: not asked ({example.not_asked})")

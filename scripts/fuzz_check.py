@@ -1,6 +1,6 @@
 """Feed the checker malformed repositories; print totals.  A traceback, or an input that takes long, is a fault.
 
-    python scripts/fuzz_check.py --inputs 20000 --seed 0
+python scripts/fuzz_check.py --inputs 20000 --seed 0
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ A repository is a dict from path to text (None: an empty folder).  A real server
 ``scripts/check-rules`` asks it again.
 """
 
+# ruff: noqa: E501  (tables of short texts)
+
 from __future__ import annotations
 
 from collections.abc import Mapping

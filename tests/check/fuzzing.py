@@ -1,5 +1,7 @@
 """Malformed repositories of every kind, made from a seed."""
 
+# ruff: noqa: E501  (tables of short texts)
+
 from __future__ import annotations
 
 import os
@@ -20,7 +22,24 @@ _PIECES = [
     b"version_policy { specific { versions: ", b"- ", b"inf", b"nan", b"true", b"class", b"def ", b"(", b")", b"import ",
     b"import a.b.c\n", b"from . import x\n", b"from ... import x\n", b"pb_utils.Tensor(", b"@", b"lambda: ", b"\t", b"    ",
 ]  # fmt: skip
-_NAMES = ["1", "01", "-1", "+1", " 1", "1.5", "9" * 30, "v1", "1\n2", "\udcff", ".git", "warmup", "$x", "a b", "\u00e9", "-"]
+_NAMES = [
+    "1",
+    "01",
+    "-1",
+    "+1",
+    " 1",
+    "1.5",
+    "9" * 30,
+    "v1",
+    "1\n2",
+    "\udcff",
+    ".git",
+    "warmup",
+    "$x",
+    "a b",
+    "\u00e9",
+    "-",
+]
 
 
 def bytes_mutated(data: bytes, rng: random.Random) -> bytes:

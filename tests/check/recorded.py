@@ -87,9 +87,7 @@ def judge(case: dict[str, Any], findings: list[Finding]) -> Verdict:
     """Compare the findings with what the server said."""
     errors = [finding for finding in findings if finding.severity == "error"]
     mine = [finding for finding in errors if finding.model == case["focus"]]
-    ready = {
-        name for name, versions in case["models"].items() if versions and set(versions.values()) == {"READY"}
-    }
+    ready = {name for name, versions in case["models"].items() if versions and set(versions.values()) == {"READY"}}
     stricter = STRICTER.get(case["name"])
     false = [finding for finding in errors if finding.model in ready and finding.code != stricter]
     if case["expected"] == "ok":

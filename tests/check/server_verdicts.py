@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.check.examples import EXAMPLES, Files
+from tests.check.examples import EXAMPLES
 from tests.check.recorded import plain
 from tests.check.variants import models, renamed, write
 from triton_pyb.check import Finding, check

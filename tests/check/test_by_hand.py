@@ -148,7 +148,9 @@ def test_all_findings_of_an_ensemble_at_once(tmp_path: Path) -> None:
 
 def test_release_21_10_lacks_what_came_later(tmp_path: Path) -> None:
     config = GOOD_CONFIG.replace("dims: [ 4 ]", "dims: [ 4 ] optional: true", 1)
-    source = MODEL_PY + "\n\ndef names(x: list[str]) -> dict[str, int]:\n    return {n.removeprefix('a'): 1 for n in x}\n"
+    source = (
+        MODEL_PY + "\n\ndef names(x: list[str]) -> dict[str, int]:\n    return {n.removeprefix('a'): 1 for n in x}\n"
+    )
     write(model(config, source), tmp_path)
     old = check(tmp_path, release="21.10")
     assert {(f.code, f.severity) for f in old} == {("TPB1801", "error"), ("TPB1805", "error"), ("TPB1805", "warning")}

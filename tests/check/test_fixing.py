@@ -26,7 +26,9 @@ def test_repair_makes_the_finding_go_away(code: str, tmp_path: Path) -> None:
 
 
 def test_several_repairs_in_one_file_keep_the_rest(tmp_path: Path) -> None:
-    text = "\ufeff# \uc8fc\uc11d\r\n" + GOOD_CONFIG.replace("TYPE_FP32", "FP32").replace("} ]", "}, ]").replace("\n", "\r\n")
+    text = "\ufeff# \uc8fc\uc11d\r\n" + GOOD_CONFIG.replace("TYPE_FP32", "FP32").replace("} ]", "}, ]").replace(
+        "\n", "\r\n"
+    )
     write(model(text), tmp_path)
     file = tmp_path / "m" / "config.pbtxt"
     file.chmod(0o640)

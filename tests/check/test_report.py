@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.check.examples import CHAIN, MODEL_PY, ensemble, model, part, tensor
+from tests.check.examples import CHAIN, GOOD_CONFIG, MODEL_PY, ensemble, model, part, tensor
 from tests.check.variants import write
 from triton_pyb.check import check, report
 from triton_pyb.check.rules import RULES
@@ -63,7 +63,7 @@ OUTPUTS = {"preprocessing": "input_image", "postprocessing": "result"}
 
 
 def test_the_tutorial_with_the_missing_quote(tmp_path: Path) -> None:
-    string = 'data_type: TYPE_STRING dims: [ 1 ]'
+    string = "data_type: TYPE_STRING dims: [ 1 ]"
     parts = {
         name: f'name: "{name}"\nbackend: "python"\nmax_batch_size: 8\ndynamic_batching {{ }}\n'
         f'input {{ name: "{one}" {string} }}\noutput {{ name: "{other}" {string} }}\n'
@@ -78,7 +78,7 @@ def test_the_tutorial_with_the_missing_quote(tmp_path: Path) -> None:
     assert first.message == 'the string that begins "image is not closed on its line: the quote " is missing'
     assert first.fix == 'write "image"'
     shown = report.text(first)
-    assert f'{tmp_path}/ensemble_model/config.pbtxt:25:16: error TPB1001' in shown
+    assert f"{tmp_path}/ensemble_model/config.pbtxt:25:16: error TPB1001" in shown
     assert '  25 |         value: "image\n     |                ^^^^^^' in shown
 
 
@@ -98,7 +98,7 @@ def test_a_mismatch_shows_both_ends_and_the_broken_edge(tmp_path: Path) -> None:
 
 
 def test_formats(tmp_path: Path) -> None:
-    write(model(model()["m/config.pbtxt"].replace("TYPE_FP32", "FP32", 1)), tmp_path)  # type: ignore[union-attr]
+    write(model(GOOD_CONFIG.replace("TYPE_FP32", "FP32", 1)), tmp_path)
     findings = check(tmp_path)
     text = report.render(findings, "text", models=1, release="24.10")
     assert text.endswith("1 error, 0 warnings in 1 model (Triton 24.10)\n")

@@ -40,7 +40,7 @@ PYTHON_ACCEPTS = {
 }
 
 #: What Python's parser refuses and the server accepts.
-PYTHON_REFUSES = {
+PYTHON_REFUSES: dict[str, str | bytes] = {
     "minus space": GOOD.replace("[ 4 ]", "[ - 1 ]"),
     "minus space, float": GOOD + "sequence_batching { direct { minimum_slot_utilization: - 0.0 } }",
     "boolean 01": GOOD + "model_transaction_policy { decoupled: 01 }",

@@ -18,6 +18,7 @@ from triton_pyb.check.model import Model
 from triton_pyb.check.repository import Repository
 from triton_pyb.check.rules.tensors import BatchAxisInDims
 from triton_pyb.check.rules.text_format import enum_repair
+from triton_pyb.config.pbtxt import type_named
 
 #: Start, end, replacement, and what that does.
 Edit = tuple[int, int, str, str]
@@ -58,7 +59,7 @@ def _edits(model: Model) -> Iterator[tuple[str, Edit]]:
             yield "TPB1009", (problem.start, problem.end, ":", "wrote ':' for '='")
         elif problem.kind == "unknown-enum" and problem.expected[0] == "data_type":
             name = enum_repair(problem.got, problem.expected[1:])
-            if name and _is_wire_name(problem.got):
+            if name and type_named(problem.got):
                 yield "TPB1012", (problem.start, problem.end, name, f"wrote {name} for {problem.got}")
         elif problem.kind == "wrong-type" and problem.expected[:2] == ("enum", "data_type"):
             bare = problem.got.strip("\"'")
@@ -77,12 +78,6 @@ def _edits(model: Model) -> Iterator[tuple[str, Edit]]:
         if "model_version" not in message and "model_name" in message:
             at = message.entry("model_name").end
             yield "TPB1622", (at, at, " model_version: -1", f"added model_version: -1 to step {step.index}")
-
-
-def _is_wire_name(got: str) -> bool:
-    from triton_pyb.runtime.dtypes import canonical
-
-    return bool(canonical(got.removeprefix("TYPE_").removeprefix("type_")))
 
 
 def _apply(model: Model, edits: list[Edit]) -> list[str]:

@@ -1,7 +1,7 @@
 """``--import``: load every Python model in a child process, with the emulator in place of Triton.
 
-The child may hang, die or print whatever it likes: it has a time limit and its own process group, and its verdict is one
-line of JSON.  ``python -m triton_pyb.check.importing FOLDER RELEASE GPUS AUTO_COMPLETE`` is the child.
+The child may hang, die or print whatever it likes: it has a time limit and its own process group, and its verdict is
+one line of JSON.  ``python -m triton_pyb.check.importing FOLDER RELEASE GPUS AUTO_COMPLETE`` is the child.
 """
 
 from __future__ import annotations

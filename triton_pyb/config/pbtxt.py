@@ -525,7 +525,7 @@ class _Parser:
         self._add("boolean", token, said, "true", "false")
         return None
 
-    def _enum(self, declared: FieldType) -> str | int | None:
+    def _enum(self, declared: FieldType) -> Any:
         token = self._token
         if token.kind == IDENTIFIER:
             self._take()
@@ -626,9 +626,16 @@ def _meant(declared: FieldType, token: Token) -> Any:
         value = int(bare) if bare.isascii() and bare.lstrip("-").isdigit() and len(bare) < 19 else None
         return value if value is not None and declared.low <= value <= declared.high else None
     if declared.kind == "enum" and "TYPE_FP32" in declared.enum:
-        dtype = canonical(bare.upper().removeprefix("TYPE_")) or canonical(bare)
-        return config_name(dtype) if dtype else None
+        return type_named(bare) or None
     return bare.upper() if declared.kind == "enum" and bare.upper() in declared.enum else None
+
+
+def type_named(spelling: str) -> str:
+    """``TYPE_FP32`` for any usual spelling of it (``FP32``, ``float32``, ``type_fp32``), else an empty string."""
+    if not spelling.isidentifier() or not spelling.isascii():
+        return ""
+    dtype = canonical(spelling.upper().removeprefix("TYPE_")) or canonical(spelling)
+    return config_name(dtype) if dtype else ""
 
 
 def _integer(text: str) -> int | None:

@@ -199,8 +199,12 @@ class TensorUnused(AloneRule):
 
     def fault(self, model: Model, graph: EnsembleGraph, fault: Fault) -> Finding:
         waiting = fault.values.pop("waiting")
-        fault.values["why"] = "waits for itself" if waiting else "is written and never read"
-        fault.values["repair"] = "break the circle" if waiting else "remove it from output_map, or read it"
+        why, repair = "is written and never read", "remove it from output_map, or read it"
+        if waiting and fault.tensor not in graph.writers():
+            why, repair = "is read and never written", "declare it as an input of the ensemble, or write it in a step"
+        elif waiting:
+            why, repair = "can never be written: its step waits for a tensor", "write what it waits for"
+        fault.values["why"], fault.values["repair"] = why, repair
         return super().fault(model, graph, fault)
 
 

@@ -678,8 +678,8 @@ class WarmupRaises(SourceRule):
 class ImportFails(SourceRule):
     """The model does not load in the emulator (only with `--import`).
 
-    A child process imports model.py and runs auto_complete_config and initialize as Triton's stub would: what no reading
-    can know (a file that is not there, a shape that does not fit) shows here.
+    A child process imports model.py and runs auto_complete_config and initialize as Triton's stub would: what no
+    reading can know (a file that is not there, a shape that does not fit) shows here.
 
     Source: the emulator, verified against a real Triton 24.10.
     """

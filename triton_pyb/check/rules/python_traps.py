@@ -10,7 +10,8 @@ from triton_pyb.check.finding import Finding, Place, printable
 from triton_pyb.check.model import Model
 from triton_pyb.check.python_source import Function, PythonSource, dotted, literal, shadowed_by
 from triton_pyb.check.rules.python_model import SourceRule
-from triton_pyb.runtime.dtypes import canonical, config_name, wire_name
+from triton_pyb.config.pbtxt import type_named
+from triton_pyb.runtime.dtypes import wire_name
 from triton_pyb.runtime.errors import did_you_mean
 
 _REMOVED_ALIASES = {
@@ -324,9 +325,9 @@ def literal_type(node: ast.expr) -> str:
         spelled = literal(candidate) if isinstance(candidate, ast.Constant) else dotted(candidate)
         holder, _, last = str(spelled or "").rpartition(".")
         if last and holder in ("", "np", "numpy"):
-            found = canonical(last.rstrip("_") if last in ("object_", "bool_") else last)
+            found = type_named(last.rstrip("_") if last in ("object_", "bool_") else last)
             if found:
-                return config_name(found)
+                return found
     return ""
 
 
@@ -476,8 +477,7 @@ class CompletionDropped(TrapRule):
     def source(self, model: Model, source: PythonSource) -> Iterator[Finding]:
         completion = source.completion
         for node, got in completion.bad_types if completion is not None else []:
-            known = canonical(got.removeprefix("TYPE_"))
-            repair = config_name(known) if known else "TYPE_FP32 or another TYPE_ name"
+            repair = type_named(got) or "TYPE_FP32 or another TYPE_ name"
             yield self.found(model, source.place(node), got=printable(got), repair=repair)
 
 

@@ -8,8 +8,7 @@ from typing import Any
 from triton_pyb.check.finding import Finding, printable
 from triton_pyb.check.model import Model
 from triton_pyb.check.rule import ModelRule
-from triton_pyb.config.pbtxt import Problem
-from triton_pyb.runtime.dtypes import canonical, config_name
+from triton_pyb.config.pbtxt import Problem, type_named
 from triton_pyb.runtime.errors import nearest
 
 #: Names that people write for a field, and the field.
@@ -273,9 +272,9 @@ def enum_repair(got: str, known: tuple[str, ...], following: str = "") -> str:
     if got in ("np", "numpy", "torch") and following.startswith("."):
         got = following[1:].split()[0] if following[1:].split() else got
     if "TYPE_FP32" in known:
-        dtype = canonical(got.removeprefix("TYPE_").removeprefix("type_"))
-        if dtype and config_name(dtype) in known:
-            return config_name(dtype)
+        named = type_named(got)
+        if named in known:
+            return named
     prefix = known[0].split("_")[0] + "_" if known else ""
     for candidate in (got.upper(), prefix + got.upper()):
         if candidate in known:
