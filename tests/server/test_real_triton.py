@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -181,6 +183,32 @@ class TestExplicit:
         assert failure.value.code == "TPB612"
         assert failure.value.what.startswith(f"model '{name}' did not load: {cause}")
         assert quoted in failure.value.log
+
+
+STARTS_AND_STAYS = """
+import sys, time
+from triton_pyb.server import RealTriton
+server = RealTriton(sys.argv[1]).start()
+print(server.pid, server.shm_prefix, server.log_path.parent, flush=True)
+time.sleep(60)
+"""
+
+
+@real
+def test_a_server_does_not_outlive_a_process_that_is_killed(tmp_path: Path) -> None:
+    write_echo(tmp_path)
+    command = [sys.executable, "-c", STARTS_AND_STAYS, str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as owner:
+        assert owner.stdout is not None
+        pid, prefix, folder = owner.stdout.readline().split()
+        assert Path("/proc", pid).exists() and list(Path("/dev/shm").glob(prefix + "*"))
+        owner.kill()
+    deadline = time.monotonic() + 20
+    while Path(folder).exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    assert not Path("/proc", pid, "exe").exists()  # gone, or a zombie that nobody reaps
+    assert not list(Path("/dev/shm").glob(prefix + "*"))
 
 
 @real

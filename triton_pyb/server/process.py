@@ -13,6 +13,7 @@ from pathlib import Path
 
 from triton_pyb.server import log as server_log
 from triton_pyb.server.errors import ServerFailed
+from triton_pyb.server.guard import Guard
 
 #: How long a server may take to end by itself before it is killed.
 STOP_S = 15.0
@@ -59,6 +60,7 @@ class ServerProcess:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,  # Ctrl-C in a terminal reaches us alone, and we stop it in order
             )
+        self._guard = Guard(self.pid, log_path.parent, shm_prefix)
 
     @property
     def pid(self) -> int:
@@ -120,6 +122,7 @@ class ServerProcess:
         except ProcessLookupError:
             pass
         self._popen.wait()
+        self._guard.release()
         for region in Path("/dev/shm").glob(self._shm_prefix + "*"):  # left behind after SIGKILL
             region.unlink(missing_ok=True)
 
