@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import functools
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,7 @@ import pytest
 from triton_pyb import Annotated, Batch, Context, Json, Name, Pipeline, Reject, Tensor, model
 from triton_pyb.runtime.errors import DeclarationError
 
-from .requests import Log, answered, refused, run
+from .requests import Log, answered, execution, refused, run, tensor
 
 Array = np.ndarray[Any, Any]
 Vector = Annotated[Array, Tensor("FP32", (2,))]
@@ -164,3 +166,73 @@ def test_a_function_that_keeps_and_changes_its_input_later() -> None:
 
     first, second = run(step, {"x": rows(1)}, {"x": rows(2)})
     assert (answered(first)["y"][0, 0], answered(second)["y"][0, 0]) == (1, 2)
+
+
+@pytest.mark.xfail(
+    strict=True, reason="fallback='split': JSON that the first call changed in place comes changed again"
+)
+def test_splitting_gives_back_json_that_was_taken_apart() -> None:
+    """Plain values are changed in place as easily as arrays."""
+
+    def function(value: Any) -> Any:
+        told = [item.pop("do") for item in value]
+        if "raise" in told:
+            raise ValueError("as told")
+        return told
+
+    word: Any = Batch[Annotated[Any, Json()]]
+    step = model.wrap(function, inputs={"value": word}, outputs={"y": word}, name="m", batch="list", fallback="split")
+    good, bad, other = run(step, *[{"value": [f'{{"do": "{what}"}}']} for what in ("a", "raise", "b")])
+    assert "ValueError: as told" in refused(bad, "INTERNAL")
+    assert (answered(good)["y"][0, 0], answered(other)["y"][0, 0]) == (b'"a"', b'"b"')
+
+
+@pytest.mark.xfail(strict=True, reason="asyncio.CancelledError out of one item fails every request of the batch")
+def test_a_cancelled_task_fails_its_own_request() -> None:
+    """CancelledError is no Exception, and comes out of any library that cancels what it awaits."""
+
+    @model(name="m")
+    async def step(text: str) -> Annotated[str, Name("y")]:
+        if text == "bad":
+            raise asyncio.CancelledError
+        return text
+
+    ready = execution(step)
+    try:
+        bad, good = ready.run([{"text": tensor(["bad"])}, {"text": tensor(["good"])}])
+    finally:
+        ready.close()
+    refused(bad, "INTERNAL")
+    assert answered(good)["y"].tolist() == [[b"good"]]
+
+
+@pytest.mark.xfail(strict=True, reason="a positional-only argument is declared without complaint, every request fails")
+def test_an_argument_that_is_positional_only() -> None:
+    """It is called by name, so it is refused where it is declared, or served; never an error of every request."""
+    try:
+
+        @model(name="m")
+        def step(text: str, /) -> Annotated[str, Name("y")]:
+            return text
+
+    except DeclarationError as error:
+        assert "'text'" in str(error)
+    else:
+        assert answered(run(step, {"text": ["a"]})[0])["y"].tolist() == [[b"a"]]
+
+
+def test_a_partial_and_a_method_are_functions_too() -> None:
+    class Suffix:
+        def __init__(self, text: str) -> None:
+            self.text = text
+
+        def put(self, text: str) -> Annotated[str, Name("y")]:
+            return text + self.text
+
+    def put(text: str, suffix: str) -> str:
+        return text + suffix
+
+    method = model.wrap(Suffix("!").put, name="m")
+    partial = model.wrap(functools.partial(put, suffix="!"), inputs={"text": str}, outputs={"y": str}, name="m")
+    for step in (method, partial):
+        assert answered(run(step, {"text": ["a"]})[0])["y"].tolist() == [[b"a!"]]

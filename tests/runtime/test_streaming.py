@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 import threading
@@ -199,3 +200,32 @@ def test_a_generator_says_what_it_yields() -> None:
 
     assert caught.value.code == "TPB107" and "the function yields, and its return annotation is" in caught.value.what
     assert caught.value.fix.startswith('write `-> Iterator[Annotated[str, Name("token")]]`')
+
+
+ENDLESS = pytest.mark.xfail(strict=True, reason="what is no Exception ends the thread and not the stream: clients hang")
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        SystemExit,
+        pytest.param(asyncio.CancelledError, marks=ENDLESS),
+        pytest.param(KeyboardInterrupt, marks=ENDLESS),
+        pytest.param(GeneratorExit, marks=ENDLESS),
+    ],
+)
+def test_every_stream_ends_whatever_is_raised_in_it(kind: type[BaseException]) -> None:
+    """A client of a decoupled model waits for the final flag without a limit."""
+
+    @model(name="m")
+    def step(text: str) -> Iterator[Annotated[str, Name("token")]]:
+        yield text
+        raise kind
+
+    request = Request("a")
+    loaded = load(step)
+    loaded.execute([request])
+    try:
+        assert request.sender.ended.wait(0.3), "the stream never ended"
+    finally:
+        loaded.finalize()
