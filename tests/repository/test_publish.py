@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import pytest
 
 from triton_pyb.repository import BuildError, build, staging
 from triton_pyb.repository.folders import ModelFolder
+from triton_pyb.repository.release_check import python_needs
 from triton_pyb.repository.staging import Staging
 
 from .applications import tree
@@ -159,3 +162,33 @@ def test_a_repository_on_a_mount_of_its_own(target: str, repository: Path, monke
     built = build(target, repository)
     assert any("mount of its own" in note for note in built.notes)
     assert (repository / "whole/config.pbtxt").is_file() and around(repository) == []
+
+
+def test_a_source_that_is_saved_while_it_is_built(
+    target: str, repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original = shutil.copyfile
+
+    def saving(source: Any, copy: Any) -> Any:
+        if Path(source).name == "words.py":
+            Path(source).write_text("FACTOR = 99\n")
+        return original(source, copy)
+
+    monkeypatch.setattr(shutil, "copyfile", saving)
+    with pytest.raises(BuildError) as caught:
+        build(target, repository)
+    error = caught.value
+    assert error.code == "TPB425" and error.what.endswith("words.py' changed while it was built")
+    assert error.fix == "build again when nothing writes it any more"
+    assert around(repository) == []
+
+
+def test_without_vermin_a_release_cannot_be_checked(
+    target: str, repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "vermin", None)
+    with pytest.raises(BuildError) as caught:
+        python_needs("x = 1")
+    error = caught.value
+    assert error.code == "TPB434" and "the package vermin is not installed" in error.what
+    assert error.fix == "install it: pip install vermin"
