@@ -606,6 +606,30 @@ EXAMPLES: dict[str, Example] = {
         "class TritonPythonModel:\n    def execute(self, requests):\n        raise RuntimeError('boom')\n",
         config=GOOD_CONFIG + GOOD_WARMUP,
     ),
+    "TPB1716": source(
+        method("def initialize(self, args):\n    self.config = json.loads(args['model_config'])"),
+        "import json\n" + method("def initialize(self, args):\n    self.config = json.loads(args['model_config'])"),
+    ),
+    "TPB1717": source(
+        method("def initialize(self, args):\n    self.folder = args['model_path']"),
+        method("def initialize(self, args):\n    self.folder = args['model_repository']"),
+    ),
+    "TPB1718": source(
+        "import json\n"
+        + method(
+            "def initialize(self, args):\n    config = json.loads(args['model_config'])\n"
+            "    self.kind = pb_utils.get_output_config_by_name(config, 'OUTPUT')['data_type']"
+        ),
+        "import json\n"
+        + method(
+            "def initialize(self, args):\n    config = json.loads(args['model_config'])\n"
+            "    self.kind = pb_utils.get_output_config_by_name(config, 'OUT')['data_type']"
+        ),
+    ),
+    "TPB1719": source(
+        method("def initialize(self, args):\n    pb_utils.Loger.log_info('ready')"),
+        method("def initialize(self, args):\n    pb_utils.Logger.log_info('ready')"),
+    ),
     "TPB1730": source(MODEL_PY.replace("def execute", "def run")),
     "TPB1731": source(
         "class TritonPythonModel:\n    def execute(self, requests):\n        for request in requests:\n            print(request)\n"

@@ -1,7 +1,8 @@
 """``pytest --triton-check``: one test for each model of the repositories that pytest collects.
 
-A folder is a model repository when it holds model folders with a ``config.pbtxt``.  Options: ``--triton-release`` as
-the command's ``--release``; ``triton_check_ignore`` in the ini file lists codes to leave out, each with ``=`` and a reason.
+A folder is a model repository when it holds model folders with a ``config.pbtxt``. Options: ``--triton-
+release`` as the command's ``--release``; ``triton_check_ignore`` in the ini file lists codes to leave out, each
+with ``=`` and a reason.
 """
 
 from __future__ import annotations

@@ -277,7 +277,7 @@ class PythonSource:
         for node in self.walked:
             if isinstance(node, ast.Import):
                 for alias in node.names:
-                    if alias.name in PB_UTILS:
+                    if alias.name == PB_UTILS[0]:
                         names.add(alias.asname or alias.name)
         return names
 

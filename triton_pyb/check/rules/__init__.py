@@ -8,6 +8,7 @@ from triton_pyb.check.rules import (
     ensemble,
     layout,
     python_model,
+    python_names,
     python_traps,
     release,
     scheduler,
@@ -27,6 +28,7 @@ MODULES = (
     layout,
     ensemble,
     python_model,
+    python_names,
     python_traps,
     release,
 )

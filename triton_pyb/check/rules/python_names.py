@@ -1,0 +1,256 @@
+"""Group 17, middle part: names that do not exist, in model.py, in pb_utils, in `args` and in the configuration."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Iterator
+
+from triton_pyb.check.finding import Finding, printable
+from triton_pyb.check.model import Model
+from triton_pyb.check.python_source import PythonSource, dotted, literal
+from triton_pyb.check.rules.python_model import SourceRule
+from triton_pyb.check.rules.python_traps import declared_names
+from triton_pyb.runtime.errors import did_you_mean
+
+#: What exists in every module beside the builtins.
+_MODULE_NAMES = {"__file__", "__name__", "__doc__", "__package__", "__spec__", "__loader__", "__builtins__", "__path__"}
+
+#: Keys of the `args` of initialize(), all with text as value.  Source: measured on 24.10.
+ARGS = (
+    "model_config",
+    "model_instance_kind",
+    "model_instance_name",
+    "model_instance_device_id",
+    "model_repository",
+    "model_version",
+    "model_name",
+)
+
+#: Public names of pb_utils while a request runs, 24.10 and later.  Source: measured on 24.10.
+PB_UTILS_SURFACE = frozenset(
+    "InferenceRequest InferenceResponse Logger MetricFamily ModelConfig PreferredMemory TRITONSERVER_MEMORY_CPU "
+    "TRITONSERVER_MEMORY_GPU TRITONSERVER_REQUEST_FLAG_SEQUENCE_END TRITONSERVER_REQUEST_FLAG_SEQUENCE_START "
+    "TRITONSERVER_REQUEST_RELEASE_ALL TRITONSERVER_REQUEST_RELEASE_RESCHEDULE TRITONSERVER_RESPONSE_COMPLETE_FINAL "
+    "TRITON_STRING_TO_NUMPY Tensor TritonError TritonModelException deserialize_bytes_tensor "
+    "get_input_config_by_name get_input_tensor_by_name get_model_dir get_output_config_by_name "
+    "get_output_tensor_by_name is_model_ready json load_model np numpy_to_triton_type serialize_byte_tensor struct "
+    "triton_string_to_numpy triton_to_numpy_type unload_model using_decoupled_model_transaction_policy".split()
+)
+
+
+def bound_names(source: PythonSource) -> set[str] | None:
+    """Every name that is bound anywhere in the file, in whatever scope; None when others may come."""
+    if source.top_level_names is None:
+        return None
+    names = set(_MODULE_NAMES) | set(dir(builtins))
+    for node in source.walked:
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            names.add(node.id)
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            names.add(node.name)
+        elif isinstance(node, ast.arg):
+            names.add(node.arg)
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            if any(alias.name == "*" for alias in node.names):
+                return None
+            names |= {(alias.asname or alias.name).split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ExceptHandler) and node.name:
+            names.add(node.name)
+        elif isinstance(node, (ast.Global, ast.Nonlocal)):
+            names |= set(node.names)
+        else:
+            for field in ("name", "rest"):  # match patterns and type parameters
+                if isinstance(value := getattr(node, field, None), str):
+                    names.add(value)
+    return names
+
+
+def certain_nodes(source: PythonSource) -> set[int]:
+    """Nodes that are certainly evaluated while the model loads: not below a condition, a loop or a try."""
+    found: set[int] = set()
+    bodies = [source.tree.body] if source.tree is not None else []
+    bodies += [source.model_class.body] if source.model_class is not None else []
+    names = ["__init__", "initialize"] + ["auto_complete_config"] * (source.completion is not None)
+    bodies += [method.body for method in map(source.method, names) if method is not None]
+    for body in bodies:
+        found |= _certain(body)
+    return found
+
+
+def _certain(body: list[ast.stmt]) -> set[int]:
+    found: set[int] = set()
+    for statement in body:
+        if isinstance(statement, ast.With):
+            found |= _certain(statement.body)
+        elif isinstance(statement, (ast.Expr, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return)):
+            annotation = statement.annotation if isinstance(statement, ast.AnnAssign) else None
+            skipped = {id(node) for node in ast.walk(annotation)} if annotation is not None else set()
+            found |= {id(node) for node in _unconditional(statement) if id(node) not in skipped}
+        if any(isinstance(node, (ast.Return, ast.Raise)) for node in ast.walk(statement)):
+            break
+    return found
+
+
+def _unconditional(statement: ast.stmt) -> Iterator[ast.AST]:
+    stack: list[ast.AST] = [statement]
+    while stack:
+        node = stack.pop()
+        yield node
+        if isinstance(node, ast.IfExp):
+            stack.append(node.test)
+        elif isinstance(node, ast.BoolOp):
+            stack.append(node.values[0])
+        elif not isinstance(node, (ast.Lambda, ast.GeneratorExp, ast.ListComp, ast.SetComp, ast.DictComp)):
+            stack += list(ast.iter_child_nodes(node))
+
+
+class LoadOrLater(SourceRule):
+    """Base: an error where it happens while the model loads, a warning where only a request may reach it."""
+
+    def at(self, model: Model, source: PythonSource, node: ast.AST, certain: bool, **values: str) -> Finding:
+        late = {"severity": "warning", "stage": "", "said": ""} if not certain else {}
+        return self.found(model, source.place(node), **late, **values)
+
+
+class UndefinedName(LoadOrLater):
+    """A name is used that is bound nowhere in the file, mostly a forgotten import.
+
+    At import, in the constructor or in initialize() the model does not load; elsewhere the request that reaches it
+    fails.
+
+    Source: Python's NameError, passed on by python_backend/src/pb_stub.cc.
+    """
+
+    code = "TPB1716"
+    message = "name '{name}' is not defined{hint}"
+    fix = "import or define '{name}'"
+    said = "Internal: NameError: name '{name}' is not defined"
+
+    def source(self, model: Model, source: PythonSource) -> Iterator[Finding]:
+        bound = bound_names(source) if source.tree is not None else None
+        if bound is None:
+            return
+        certain = certain_nodes(source)
+        guarded = _in_name_error_guard(source)
+        skipped = _annotation_nodes(source)
+        seen: set[str] = set()
+        for node in source.walked:
+            if isinstance(node, ast.Name) and node.id not in bound and id(node) not in guarded | skipped:
+                if node.id not in seen or id(node) in certain:
+                    seen.add(node.id)
+                    hint = did_you_mean(node.id, sorted(bound - set(dir(builtins)) - _MODULE_NAMES))
+                    yield self.at(model, source, node, id(node) in certain, name=node.id, hint=hint)
+
+
+def _in_name_error_guard(source: PythonSource) -> set[int]:
+    """Nodes below a try that expects such an error."""
+    found: set[int] = set()
+    for node in source.walked:
+        if isinstance(node, ast.Try) and node.handlers:
+            found |= {id(inner) for statement in node.body for inner in ast.walk(statement)}
+    return found
+
+
+def _annotation_nodes(source: PythonSource) -> set[int]:
+    found: set[int] = set()
+    for node in source.walked:
+        annotations: list[ast.expr | None] = []
+        if isinstance(node, ast.arg):
+            annotations = [node.annotation]
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            annotations = [node.returns]
+        elif isinstance(node, ast.AnnAssign):
+            annotations = [node.annotation]
+        for annotation in annotations:
+            found |= {id(inner) for inner in ast.walk(annotation)} if annotation is not None else set()
+    return found
+
+
+class UnknownArgsKey(LoadOrLater):
+    """initialize() reads a key that its `args` do not have.
+
+    There are seven, all text: model_config (JSON), model_instance_kind, model_instance_name, model_instance_device_id,
+    model_repository (the model's own folder), model_version, model_name.
+
+    Source: measured on 24.10.
+    """
+
+    code = "TPB1717"
+    message = "args has no key '{name}'{hint}"
+    fix = "read one of: " + ", ".join(ARGS)
+    said = "Internal: KeyError: '{name}'"
+
+    def source(self, model: Model, source: PythonSource) -> Iterator[Finding]:
+        function = source.method("initialize")
+        if function is None or len(function.args.args) < 2:
+            return
+        argument = function.args.args[-1].arg
+        certain = certain_nodes(source)
+        if any(
+            isinstance(n, ast.Name) and n.id == argument and isinstance(n.ctx, ast.Store) for n in ast.walk(function)
+        ):
+            return
+        for node in ast.walk(function):
+            if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id == argument:
+                key = literal(node.slice)
+                if isinstance(key, str) and key not in ARGS and isinstance(node.ctx, ast.Load):
+                    hint = did_you_mean(key, ARGS)
+                    yield self.at(model, source, node, id(node) in certain, name=printable(key), hint=hint)
+
+
+class UndeclaredConfigName(LoadOrLater):
+    """model.py asks for the configuration of an input or output that is not declared.
+
+    `get_output_config_by_name` then returns None, and taking its data_type fails in initialize().
+
+    Source: triton_python_backend_utils.py (24.10).
+    """
+
+    code = "TPB1718"
+    message = "{kind} '{name}' is not declared: {call} returns None{hint}"
+    fix = "declare it in config.pbtxt, or name one of: {known}"
+    said = "Internal: TypeError: 'NoneType' object is not subscriptable"
+
+    def source(self, model: Model, source: PythonSource) -> Iterator[Finding]:
+        certain = certain_nodes(source)
+        subscripted = {id(n.value) for n in source.walked if isinstance(n, ast.Subscript)}
+        read = {n.value.id for n in source.walked if isinstance(n, ast.Subscript) and isinstance(n.value, ast.Name)}
+        assigned = {
+            id(node.value)
+            for node in source.walked
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id in read
+        }
+        for node, name in source.calls:
+            holder, _, last = name.rpartition(".")
+            kind = {"get_input_config_by_name": "input", "get_output_config_by_name": "output"}.get(last, "")
+            wanted = literal(node.args[1]) if kind and len(node.args) == 2 else None
+            known = declared_names(model, source, kind) if isinstance(wanted, str) else []
+            if holder in source.pb_utils_names and known and wanted not in known:
+                fails = id(node) in certain and id(node) in subscripted | assigned
+                hint = did_you_mean(str(wanted), known)
+                values = {"kind": kind, "name": printable(str(wanted)), "call": last, "known": ", ".join(known)}
+                yield self.at(model, source, node, fails, hint=hint, **values)
+
+
+class UnknownPbUtilsName(LoadOrLater):
+    """pb_utils has no such name, in any release.
+
+    Source: the names of pb_utils while a request runs, measured on 24.10.
+    """
+
+    code = "TPB1719"
+    message = "pb_utils has no name '{name}'{hint}"
+    fix = "write one that exists"
+    said = "Internal: AttributeError: module 'triton_python_backend_utils' has no attribute '{name}'"
+
+    def source(self, model: Model, source: PythonSource) -> Iterator[Finding]:
+        certain = certain_nodes(source)
+        stored = {n.attr for n in source.walked if isinstance(n, ast.Attribute) and not isinstance(n.ctx, ast.Load)}
+        guarded = _in_name_error_guard(source)
+        for node in source.walked:
+            if isinstance(node, ast.Attribute) and dotted(node.value) in source.pb_utils_names:
+                name = node.attr
+                if name not in PB_UTILS_SURFACE | stored and not name.startswith("_") and id(node) not in guarded:
+                    hint = did_you_mean(name, PB_UTILS_SURFACE)
+                    yield self.at(model, source, node, id(node) in certain, name=name, hint=hint)
