@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import cv2
 import numpy as np
+import PIL.Image
 
 from triton_pyb import Annotated, Image, Json, Tensor, preprocess
 from triton_pyb.runtime import vision
@@ -57,3 +58,11 @@ def several(
 @preprocess
 def doubled(x: Annotated[Array, Tensor("FP32", (3,))]) -> Annotated[Array, Tensor("FP32", (3,), name="y")]:
     return x * 2
+
+
+@preprocess
+def with_pillow(
+    image: Annotated[Array, Image("RGB")],
+) -> Annotated[Array, Tensor("FP32", (24, 24, 3), name="pixels")]:
+    resized = PIL.Image.fromarray(image).resize((24, 24), PIL.Image.Resampling.BICUBIC)
+    return np.asarray(resized, np.float32)

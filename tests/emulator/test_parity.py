@@ -17,7 +17,7 @@ from triton_pyb.emulator.parity import PreprocessingDiffers, assert_same_preproc
 from triton_pyb.emulator.targets import EmulatorMisused
 from triton_pyb.runtime import vision
 
-from .parity_steps import doubled, preprocessing, scaled_only, several, with_opencv
+from .parity_steps import doubled, preprocessing, scaled_only, several, with_opencv, with_pillow
 
 Array = np.ndarray[Any, Any]
 MEAN, STD = np.array(vision.IMAGENET_MEAN, np.float32), np.array(vision.IMAGENET_STD, np.float32)
@@ -164,12 +164,12 @@ def test_interpolation(resample: str) -> None:
 def test_the_other_library() -> None:
     """Trained with Pillow, served with cv2.resize, and BGR besides: two causes at once."""
 
-    def with_pillow(data: bytes) -> Array:
+    def trained(data: bytes) -> Array:
         return np.asarray(opened(data).resize((24, 24), Pillow.Resampling.BILINEAR), np.float32)
 
-    cause = found(lambda data: with_pillow(data)[:, :, ::-1], with_opencv)
+    cause = found(lambda data: trained(data)[:, :, ::-1], with_opencv)
     assert cause == "training resizes like Pillow or torchvision, bilinear"
-    cause = found(with_pillow, with_opencv)
+    cause = found(trained, with_opencv)
     assert cause == (
         "training resizes like Pillow or torchvision, bilinear; "
         "the channels of the output are in reverse order (RGB and BGR)"
@@ -182,6 +182,13 @@ def test_opencvs_other_interpolations() -> None:
         return np.asarray(cv2.resize(image, (24, 24), interpolation=cv2.INTER_AREA), np.float32)
 
     assert found(with_area, with_opencv) == "training resizes like OpenCV, area"
+
+
+def test_a_step_that_uses_pillow_itself() -> None:
+    def trained(data: bytes) -> Array:
+        return np.asarray(cv2.resize(np.asarray(opened(data)), (24, 24)), np.float32)
+
+    assert found(trained, with_pillow) == "training resizes like OpenCV, bilinear"
 
 
 def test_orientation() -> None:

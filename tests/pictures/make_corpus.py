@@ -154,6 +154,9 @@ def _bmp() -> Iterator[Sample]:
     yield Sample("grey.bmp", encoded(GREY, "BMP"), like=None)
     yield Sample("two_colours.bmp", encoded(INK, "BMP"), like=None)
     yield Sample("rgba.bmp", encoded(ALPHA, "BMP"))
+    upside_down = bytearray(encoded(RGB.transpose(Image.Transpose.FLIP_TOP_BOTTOM), "BMP"))
+    upside_down[22:26] = (-HEIGHT).to_bytes(4, "little", signed=True)  # rows from the top
+    yield Sample("top_down.bmp", bytes(upside_down))
 
 
 def _tiff() -> Iterator[Sample]:
@@ -184,6 +187,9 @@ def _others() -> Iterator[Sample]:
     )
     yield Sample("rgb.pcx", encoded(RGB, "PCX"), opencv=False)
     yield Sample("rgb.sgi", encoded(RGB, "SGI"), opencv=False)
+    Image.init()
+    if "QOI" in Image.SAVE:
+        yield Sample("rgb.qoi", encoded(RGB, "QOI"), opencv=False)
     if features.check("avif"):
         yield Sample("rgb.avif", encoded(RGB, "AVIF", quality=90), opencv=False, like=12)
 

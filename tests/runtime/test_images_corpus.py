@@ -17,6 +17,7 @@ from PIL import Image as Pillow
 from tests.pictures import make_corpus
 from tests.pictures.make_corpus import Sample, drawing, encoded
 from tests.pictures.wrong_bytes import WRONG
+from triton_pyb.runtime import picture_headers
 from triton_pyb.runtime.errors import Unavailable
 from triton_pyb.runtime.images import NoPicture, decode_image, encode_image
 from triton_pyb.runtime.picture_formats import look, picture_name
@@ -70,6 +71,15 @@ def test_what_opencv_cannot_read_is_said(sample: Sample) -> None:
         decode_image(sample.data, library="opencv")
     assert "OpenCV" in str(raised.value) or "no format known here" in str(raised.value)
     assert "PNG" in raised.value.fix
+
+
+def test_a_gif_and_a_tiff_with_alpha_are_refused_by_every_opencv() -> None:
+    """Also by those that would read them, otherwise than Pillow does."""
+    files = {sample.name: sample.data for sample in CORPUS}
+    with pytest.raises(NoPicture, match="it is a GIF, which OpenCV does not read here; send it as PNG"):
+        decode_image(files["still.gif"], library="opencv")
+    with pytest.raises(NoPicture, match="it is a TIFF with an alpha channel, by which OpenCV darkens the colours"):
+        decode_image(files["rgba.tif"], library="opencv")
 
 
 @pytest.mark.parametrize("share", [0.12, 0.5, 0.9])
@@ -135,6 +145,18 @@ def test_an_orientation_that_is_none(orientation: int) -> None:
         assert decode_image(encoded(make_corpus.RGB, "JPEG", exif=exif), library=library).shape == (48, 64, 3)
 
 
+def test_the_orientation_of_a_webp_with_the_jpeg_form_of_exif() -> None:
+    """Some writers put the six bytes ``Exif\\0\\0`` of a JPEG before the block."""
+    exif = Pillow.Exif()
+    exif[0x0112] = 6
+    plain = encoded(make_corpus.RGB, "WEBP", lossless=True, exif=exif)
+    start = plain.index(b"EXIF")
+    block = b"Exif\0\0" + plain[start + 8 :].removeprefix(b"Exif\0\0")
+    data = plain[:start] + b"EXIF" + len(block).to_bytes(4, "little") + block
+    data = data[:4] + (len(data) - 8).to_bytes(4, "little") + data[8:]
+    assert decode_image(plain).shape == decode_image(data, library="opencv").shape == (64, 48, 3)
+
+
 @pytest.mark.parametrize("blob", [b"Exif\0\0MM\0*\0\0\xff\xff", b"Exif\0\0", b"Exif\0\0XX"])
 def test_a_broken_exif_block(blob: bytes) -> None:
     data = JPEG[:2] + b"\xff\xe1" + (len(blob) + 2).to_bytes(2, "big") + blob + JPEG[2:]
@@ -196,15 +218,24 @@ def test_a_file_of_very_many_parts_is_not_walked_to_its_end() -> None:
                 decode_image(data, library=library)
 
 
-def test_a_tiff_whose_directories_say_a_million_strips() -> None:
+def test_a_tiff_whose_directories_say_a_million_strips(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same long table of strips in ten thousand directories: looked at a few times, not ten thousand."""
     strips = 100_000
     table = bytes(4 * strips)
     directory = struct.pack("<HHHIIHHIIHHII", 3, 256, 4, 1, 5, 273, 4, strips, 8, 279, 4, strips, 8)
     first = 8 + len(table)
     pages = b"".join(directory + struct.pack("<I", first + (page + 1) * (len(directory) + 4)) for page in range(10_000))
+    looked_at: list[object] = []
+    original = picture_headers._tiff_tags
+
+    def counted(data: bytes, order: str, position: int) -> Any:
+        looked_at.append(position)
+        return original(data, order, position)
+
+    monkeypatch.setattr(picture_headers, "_tiff_tags", counted)
     header = read_header(b"II*\0" + struct.pack("<I", first) + table + pages + bytes(64))
     assert header is not None and header.format == "TIFF" and header.animated
+    assert len(looked_at) < 10
 
 
 # --- several frames

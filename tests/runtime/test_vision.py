@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image as Pillow
 
-from triton_pyb.runtime import resizing, vision
+from triton_pyb.runtime import resampling, resizing, vision
 from triton_pyb.runtime.errors import Unavailable
 
 Array = np.ndarray[Any, Any]
@@ -98,6 +98,14 @@ def test_resize_is_pillows_bit_for_bit(task: tuple[Array, tuple[int, int]], how:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(resizing, "pillow", lambda: None)
             np.testing.assert_array_equal(vision.resize(image, (height, width), how, like=like), expected)
+
+
+def test_floats_are_pillows_to_the_last_bit() -> None:
+    """Also where Pillow computes with single precision in between (hamming)."""
+    image = (np.random.default_rng(1).normal(size=(76, 57)) * 100).astype(np.float32)
+    for how in resizing.PILLOW_FILTERS:
+        wanted = pillows_own(image, 46, 25, how)
+        np.testing.assert_array_equal(resampling.resample(image, 46, 25, how, False), wanted)
 
 
 def test_pillow_12_and_13_differ_on_tall_pictures() -> None:
@@ -309,6 +317,9 @@ def test_thresholds_and_limits() -> None:
     assert vision.nms(boxes, scores).tolist() == [1, 2, 0]
     assert vision.nms(boxes, scores, score_threshold=0.5).tolist() == [1, 2]
     assert vision.nms(boxes, scores, limit=1).tolist() == [1]
+    half = np.array([[0, 0, 2, 1], [0, 0, 1, 1]])  # an overlap of exactly 0.5 is not larger than 0.5
+    assert vision.nms(half, scores[:2], 0.5).tolist() == [1, 0]
+    assert vision.nms(half, scores[:2], 0.49).tolist() == [1]
     empty = vision.nms(np.zeros((0, 4)), np.zeros(0))
     assert empty.shape == (0,) and empty.dtype == np.int64
     with pytest.raises(ValueError, match=r"boxes have the shape \(n, 4\), not \(3, 5\)"):
@@ -327,7 +338,7 @@ def test_iou() -> None:
 
 
 def test_softmax_and_sigmoid() -> None:
-    logits = np.array([[1.0, 2.0, 3.0], [-1000.0, 0.0, 88.0]], np.float32)
+    logits = np.array([[1.0, 2.0, 3.0], [-1000.0, 0.0, 1000.0]], np.float32)
     probabilities = vision.softmax(logits)
     assert probabilities.dtype == np.float32
     np.testing.assert_allclose(probabilities.sum(axis=1), 1, rtol=1e-6)
