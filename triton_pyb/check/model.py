@@ -70,7 +70,7 @@ class Model:
     """
 
     def __init__(self, path: str, name: str, target: Target) -> None:
-        from triton_pyb.check.python_source import Folders
+        from triton_pyb.check.module_search import Folders
 
         self.path, self.name, self.target = path, name, target
         self.config_reason = ""

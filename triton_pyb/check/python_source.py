@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import ast
 import functools
-import importlib.machinery
 import os
 import stat
 import sys
 import warnings
-from collections.abc import Iterator
-from dataclasses import dataclass
-from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from triton_pyb.check.autocomplete import Completion, initial_config, interpret
 from triton_pyb.check.finding import Place
+from triton_pyb.check.module_search import PB_UTILS
+from triton_pyb.check.python_walk import Function, Import, at_import, dotted, imports_of
 
 if TYPE_CHECKING:
     from triton_pyb.check.model import Model
@@ -23,34 +21,12 @@ if TYPE_CHECKING:
 #: A module of more than this is generated data; its syntax is not checked.
 MOST_BYTES = 4 * 1024 * 1024
 
-PB_UTILS = ("triton_python_backend_utils", "c_python_backend_utils")
-
 #: Names that the stub attaches to pb_utils after model.py was imported (22.06 and later; measured on 24.10).
 ATTACHED_LATER = frozenset(
     {"TritonError", "TritonModelException", "Tensor", "InferenceRequest", "InferenceResponse", "Logger"}
     | {"PreferredMemory", "TRITONSERVER_MEMORY_GPU", "TRITONSERVER_MEMORY_CPU", "MetricFamily", "load_model"}
     | {"unload_model", "is_model_ready", "get_model_dir"}
 )
-
-Function = ast.FunctionDef | ast.AsyncFunctionDef
-
-
-@dataclass(frozen=True)
-class Import:
-    """One import as it would be carried out: ``from .a import b`` has module "a", level 1, names ("b",)."""
-
-    module: str
-    level: int
-    names: tuple[str, ...]
-    node: ast.AST
-    guarded: bool
-
-    @property
-    def candidates(self) -> list[str]:
-        """Modules that the import may load: the named one, and names in it that may be modules."""
-        if self.module:
-            return [self.module, *(f"{self.module}.{name}" for name in self.names)]
-        return list(self.names)
 
 
 class PythonSource:
@@ -308,178 +284,9 @@ class PythonSource:
         """Imports that are carried out while the server loads the model."""
         if self.tree is None:
             return []
-        found = list(_imports(self.tree.body, False))
+        found = list(imports_of(self.tree.body, False))
         for name in ("__init__", "initialize"):
             method = self.method(name)
             if method is not None:
-                found += _imports(method.body, False)
+                found += imports_of(method.body, False)
         return found
-
-
-def at_import(body: list[ast.stmt]) -> Iterator[ast.AST]:
-    """Nodes that are evaluated when a body runs: not the insides of functions, but decorators and defaults."""
-    stack: list[ast.AST] = list(reversed(body))
-    while stack:
-        node = stack.pop()
-        yield node
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            stack += node.decorator_list + node.args.defaults + [d for d in node.args.kw_defaults if d is not None]
-        elif isinstance(node, ast.Lambda):
-            stack += node.args.defaults
-        else:
-            stack += reversed(list(ast.iter_child_nodes(node)))
-
-
-def _is_type_checking(test: ast.expr) -> bool:
-    return isinstance(test, (ast.Name, ast.Attribute)) and ast.unparse(test).endswith("TYPE_CHECKING")
-
-
-def _imports(body: list[ast.stmt], guarded: bool) -> Iterator[Import]:
-    for node in body:
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                yield Import(alias.name, 0, (), node, guarded)
-        elif isinstance(node, ast.ImportFrom):
-            yield Import(node.module or "", node.level, tuple(a.name for a in node.names), node, guarded)
-        elif isinstance(node, ast.If):
-            if not _is_type_checking(node.test):
-                yield from _imports(node.body, True)
-            yield from _imports(node.orelse, True)
-        elif isinstance(node, ast.Try):
-            yield from _imports(node.body, guarded or bool(node.handlers))
-            for handler in node.handlers:
-                yield from _imports(handler.body, True)
-            yield from _imports(node.orelse, True)
-            yield from _imports(node.finalbody, guarded)
-        elif isinstance(node, (ast.With, ast.ClassDef)):
-            yield from _imports(node.body, guarded)
-        elif isinstance(node, (ast.For, ast.While)):
-            yield from _imports(node.body, True)
-
-
-def certain_end(body: list[ast.stmt]) -> ast.AST | None:
-    """The statement at which a body certainly raises or exits, or None."""
-    for node in body:
-        if isinstance(node, ast.Raise):
-            return node
-        if isinstance(node, ast.Assert) and isinstance(node.test, ast.Constant) and not node.test.value:
-            return node
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and exit_call(node.value):
-            return node.value
-        if isinstance(node, ast.With):
-            if "suppress" in ast.unparse(node.items[0].context_expr) or "raises" in ast.unparse(
-                node.items[0].context_expr
-            ):
-                return None
-            if (found := certain_end(node.body)) is not None:
-                return found
-        elif isinstance(node, ast.If):
-            first, second = certain_end(node.body), certain_end(node.orelse)
-            if first is not None and second is not None:
-                return first
-            if isinstance(node.test, ast.Constant):
-                taken = first if node.test.value else second
-                if taken is not None:
-                    return taken
-        if any(isinstance(inner, (ast.Return, ast.Yield, ast.YieldFrom)) for inner in ast.walk(node)):
-            return None
-    return None
-
-
-def exit_call(node: ast.Call) -> str:
-    """``"os._exit"``, ``"sys.exit"`` ... or an empty string."""
-    name = ast.unparse(node.func)
-    return name if name in ("os._exit", "sys.exit", "exit", "quit", "os.abort") else ""
-
-
-# -- finding modules --------------------------------------------------------------------------------------
-
-
-class Folders:
-    """Names in folders, each listed once."""
-
-    def __init__(self) -> None:
-        self._names: dict[str, frozenset[str]] = {}
-
-    def names(self, folder: str) -> frozenset[str]:
-        if folder not in self._names:
-            try:
-                self._names[folder] = frozenset(os.listdir(folder))
-            except OSError:
-                self._names[folder] = frozenset()
-        return self._names[folder]
-
-    def module(self, folder: str, name: str) -> str:
-        """The file or folder of a top-level module in `folder`, or an empty string."""
-        names = self.names(folder)
-        if name + ".py" in names:
-            return os.path.join(folder, name + ".py")
-        path = os.path.join(folder, name)
-        if name in names and os.path.isdir(path):
-            return os.path.join(path, "__init__.py") if "__init__.py" in self.names(path) else path
-        for other in names:
-            if other.startswith(name + ".") and other.endswith((".so", ".pyc", ".pyd")):
-                return os.path.join(folder, other)
-        return ""
-
-
-def find_module(name: str, folders: tuple[str, ...], listing: Folders) -> str:
-    """Where ``import name`` would find a module: ``"standard"``, ``"installed"``, ``"known"``, a path, or "".
-
-    Triton appends the version folder and the model folder to ``sys.path``: an installed module wins.
-    """
-    top = name.split(".")[0]
-    if top in sys.stdlib_module_names or top in PB_UTILS:
-        return "standard"
-    for folder in folders:
-        found = listing.module(folder, top)
-        if found:
-            return found
-    if _installed(top):
-        return "installed"
-    return "known" if _normal(top) in known_packages() else ""
-
-
-@functools.lru_cache(maxsize=4096)
-def _installed(top: str) -> bool:
-    if not top.isidentifier():
-        return False
-    path = [entry for entry in sys.path if entry not in ("", os.getcwd())]
-    try:
-        return importlib.machinery.PathFinder.find_spec(top, path) is not None
-    except (ImportError, ValueError, OSError):
-        return False
-
-
-def shadowed_by(name: str) -> str:
-    """``"the standard library"`` or ``"an installed package"`` when one of that name wins over a sibling."""
-    if name in sys.stdlib_module_names:
-        return "the standard library"
-    return "an installed package" if _installed(name) else ""
-
-
-@functools.cache
-def known_packages() -> frozenset[str]:
-    """Import names of widely used packages: an import of one is no fault of the repository."""
-    text = resources.files("triton_pyb.check").joinpath("known_packages.txt").read_text(encoding="utf-8")
-    return frozenset(line for line in text.split() if line)
-
-
-def _normal(name: str) -> str:
-    return name.lower().replace("-", "_").replace(".", "_")
-
-
-def dotted(node: ast.AST) -> str:
-    """``np.float32`` as written, or an empty string for anything that is no plain dotted name."""
-    parts: list[str] = []
-    while isinstance(node, ast.Attribute):
-        parts.append(node.attr)
-        node = node.value
-    if not isinstance(node, ast.Name):
-        return ""
-    return ".".join([node.id, *reversed(parts)])
-
-
-def literal(node: Any) -> Any:
-    """The value of a constant node, else None."""
-    return node.value if isinstance(node, ast.Constant) else None

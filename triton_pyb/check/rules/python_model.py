@@ -11,17 +11,9 @@ from collections.abc import Iterator
 from triton_pyb.check.autocomplete import raised_text
 from triton_pyb.check.finding import Finding, Place, printable
 from triton_pyb.check.model import Model
-from triton_pyb.check.python_source import (
-    ATTACHED_LATER,
-    PB_UTILS,
-    Function,
-    Import,
-    PythonSource,
-    at_import,
-    certain_end,
-    exit_call,
-    find_module,
-)
+from triton_pyb.check.module_search import PB_UTILS, find_module
+from triton_pyb.check.python_source import ATTACHED_LATER, PythonSource
+from triton_pyb.check.python_walk import Function, Import, at_import, certain_end, exit_call
 from triton_pyb.check.rule import ModelRule
 from triton_pyb.check.rules.backend import parameter
 from triton_pyb.runtime.errors import did_you_mean

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 
 from triton_pyb.check.finding import Finding, printable
 from triton_pyb.check.model import Model
-from triton_pyb.check.python_source import PythonSource, dotted, literal
+from triton_pyb.check.python_source import PythonSource
+from triton_pyb.check.python_walk import dotted, literal
 from triton_pyb.check.rules.python_model import SourceRule
 from triton_pyb.check.rules.python_traps import declared_names
 from triton_pyb.runtime.errors import did_you_mean

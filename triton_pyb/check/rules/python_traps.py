@@ -8,7 +8,9 @@ from collections.abc import Iterator
 
 from triton_pyb.check.finding import Finding, Place, printable
 from triton_pyb.check.model import Model
-from triton_pyb.check.python_source import Function, PythonSource, dotted, literal, shadowed_by
+from triton_pyb.check.module_search import shadowed_by
+from triton_pyb.check.python_source import PythonSource
+from triton_pyb.check.python_walk import Function, dotted, literal
 from triton_pyb.check.rules.python_model import SourceRule
 from triton_pyb.config.pbtxt import type_named
 from triton_pyb.runtime.dtypes import wire_name

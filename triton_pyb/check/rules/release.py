@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from triton_pyb.check.finding import Finding, Severity
 from triton_pyb.check.model import Model
-from triton_pyb.check.python_source import Import, PythonSource, dotted, literal
+from triton_pyb.check.python_source import PythonSource
+from triton_pyb.check.python_walk import Import, dotted, literal
 from triton_pyb.check.rule import ModelRule
 from triton_pyb.check.rules.python_model import SourceRule
 from triton_pyb.check.target import python_of
