@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -37,8 +38,13 @@ class Import(NamedTuple):
     typing: bool  # under TYPE_CHECKING: no program runs it
 
 
-def imports(path: Path, package: Path) -> Iterator[Import]:
+@functools.cache
+def imports(path: Path, package: Path) -> list[Import]:
     """What `path` imports, relative imports resolved, ``from x import y`` as ``x.y``."""
+    return list(_imports(path, package))
+
+
+def _imports(path: Path, package: Path) -> Iterator[Import]:
     around = [package.name, *path.relative_to(package).parts[:-1]]
     tree = ast.parse(path.read_text(encoding="utf-8"), str(path))
     lazy, typing = set(), set()
