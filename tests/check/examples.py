@@ -330,7 +330,7 @@ EXAMPLES: dict[str, Example] = {
     "TPB1212": Example(
         model(GOOD_CONFIG + "instance_group [ { kind: KIND_GPU gpus: [ 3 ] } ]\n"),
         model(GOOD_CONFIG + "instance_group [ { kind: KIND_CPU } ]\n"),
-        {"gpus": 2},
+        {"gpus": 0},
     ),
     "TPB1213": added('instance_group [ { kind: KIND_CPU profile: "0" } ]\n', "instance_group [ { kind: KIND_CPU } ]\n"),
     "TPB1214": added(

@@ -88,7 +88,7 @@ def ask(server: RealTriton, code: str, side: str, name: str, findings: list[Find
 
 
 def _unquoted(text: str) -> str:
-    text = re.sub(r"<REPO>\S*|/[^\s']*/(all|repository)/\S*", "PATH", text)
+    text = re.sub(r"<(REPO|BACKENDS)>[^\s']*|/[^\s']*/(all|repository|backends)/[^\s']*", "PATH", text)
     return re.sub(r"[\\\"]", "", text).replace("{{", "{").replace("}}", "}")
 
 

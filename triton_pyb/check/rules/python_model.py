@@ -116,11 +116,14 @@ class ModelPySyntax(SourceRule):
                 continue
             line = error.lineno or 1
             place = candidate.place(line, max(error.offset or 1, 1))
+            # Newer syntax than this Python's cannot be told from a mistake.
             older = sys.version_info[:2] < model.target.python
             newer = f" (read by Python {sys.version_info[0]}.{sys.version_info[1]})" if older else ""
             yield self.found(
                 model,
                 place,
+                severity="warning" if older else "error",
+                stage="" if older else None,
                 text=printable((error.msg or "invalid syntax").split("\n")[0]),
                 newer=newer,
                 kind=type(error).__name__,
@@ -461,7 +464,7 @@ def _evaluated(body: list[ast.stmt], lazy: bool) -> Iterator[tuple[ast.AST, str]
                 skip.update(id(child) for child in ast.walk(inner))
         if isinstance(node, ast.AnnAssign) and lazy:
             skip.update(id(child) for child in ast.walk(node.annotation))
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+        if isinstance(node, ast.If) and any(name in ast.unparse(node.test) for name in ("TYPE_CHECKING", "__name__")):
             for inner in node.body:
                 skip.update(id(child) for child in ast.walk(inner))
         if id(node) in skip:
