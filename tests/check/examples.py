@@ -630,6 +630,37 @@ EXAMPLES: dict[str, Example] = {
         method("def initialize(self, args):\n    pb_utils.Loger.log_info('ready')"),
         method("def initialize(self, args):\n    pb_utils.Logger.log_info('ready')"),
     ),
+    "TPB1720": Example(
+        model(
+            GOOD_CONFIG + parameter("EXECUTION_ENV_PATH", "$$TRITON_MODEL_DIRECTORY/env"),
+            m__env__bin__activate="",
+            m__env__lib__python3_DOT_8__os_DOT_py="",
+        ),
+        model(
+            GOOD_CONFIG + parameter("EXECUTION_ENV_PATH", "$$TRITON_MODEL_DIRECTORY/env"),
+            m__env__bin__activate="",
+            m__env__lib__python3_DOT_10__os_DOT_py="",
+        ),
+        not_asked="the environments are only sketched",
+    ),
+    "TPB1721": source(
+        method(
+            "def initialize(self, args):\n"
+            "    request = pb_utils.InferenceRequest(model_name='x', requested_output_names=['y'], inputs=[])\n"
+            "    response = request.exec()\n    self.failed = response.has_error()"
+        ),
+        method("def initialize(self, args):\n    self.failed = False"),
+    ),
+    "TPB1745": source(
+        MODEL_PY.replace(
+            "rows = np",
+            "pb_utils.InferenceRequest(model_name='x', requested_output_names=['y'], inputs=[]).exec()\n        rows = np",
+        ),
+        MODEL_PY.replace(
+            "rows = np",
+            "r = pb_utils.InferenceRequest(model_name='x', requested_output_names=['y'], inputs=[]).exec()\n        assert not r.has_error()\n        rows = np",
+        ),
+    ),
     "TPB1730": source(MODEL_PY.replace("def execute", "def run")),
     "TPB1731": source(
         "class TritonPythonModel:\n    def execute(self, requests):\n        for request in requests:\n            print(request)\n"

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import sys
 import tarfile
+import time
 from collections.abc import Iterator
 
 from triton_pyb.check.autocomplete import raised_text
@@ -19,6 +21,7 @@ from triton_pyb.check.rules.backend import parameter
 from triton_pyb.runtime.errors import did_you_mean
 
 _PYTHON = frozenset({"python"})
+_PYTHON_FOLDER = re.compile(r"(?:^|/)lib/python(3\.\d+)/")
 
 
 class SourceRule(ModelRule):
@@ -626,6 +629,51 @@ def archive_fault(path: str) -> str:
             return "cannot be read"
         # zip, zstd and 7z are read by the server's libarchive but not by tarfile
         return "" if head.startswith((b"PK", b"\x28\xb5\x2f\xfd", b"7z")) else "is no archive"
+
+
+class EnvironmentPython(ModelRule):
+    """The execution environment holds another Python than the stub of the target release.
+
+    The stub is linked to one libpython: 3.8 up to 23.04, 3.10 up to 24.10, 3.12 since.  Another one needs a stub
+    built for it: `triton_python_backend_stub` in the model folder.
+
+    Source: python_backend README, "Creating Custom Execution Environments"; server issues 5895 and 8357.
+    """
+
+    code = "TPB1720"
+    severity = "warning"
+    needs = _PYTHON
+    message = "{path} holds Python {found}; the stub of release {release} runs {wanted}"
+    fix = "build the environment with Python {wanted}, or put a stub for {found} into the model folder"
+
+    def check(self, model: Model) -> Iterator[Finding]:
+        path, resolved, entry = environment(model)
+        if entry is None or "triton_python_backend_stub" in model.files:
+            return
+        found = next((match for name in environment_names(resolved) if (match := _PYTHON_FOLDER.search(name))), None)
+        wanted = "3." + str(model.target.python[1])
+        if found is not None and found.group(1) != wanted:
+            values = {"path": path, "found": found.group(1), "wanted": wanted, "release": model.target.release}
+            yield self.found(model, entry, **values)
+
+
+def environment_names(path: str) -> Iterator[str]:
+    """Names in an environment, a folder or an archive; the first of a large archive only."""
+    if os.path.isdir(path):
+        lib = os.path.join(path, "lib")
+        yield from (f"lib/{name}/" for name in (os.listdir(lib) if os.path.isdir(lib) else ()))
+        return
+    if not os.path.isfile(path) or archive_fault(path):
+        return
+    began = time.monotonic()
+    try:
+        with tarfile.open(path) as archive:
+            for member in archive:
+                yield member.name
+                if time.monotonic() - began > 0.5:
+                    return
+    except (tarfile.TarError, OSError, EOFError, ValueError):
+        return
 
 
 class ForceCpuValue(ModelRule):

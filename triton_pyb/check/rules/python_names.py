@@ -255,3 +255,43 @@ class UnknownPbUtilsName(LoadOrLater):
                 if name not in PB_UTILS_SURFACE | stored and not name.startswith("_") and id(node) not in guarded:
                     hint = did_you_mean(name, PB_UTILS_SURFACE)
                     yield self.at(model, source, node, id(node) in certain, name=name, hint=hint)
+
+
+class BlsOutsideExecute(LoadOrLater):
+    """Another model is called (BLS) in initialize() or finalize().
+
+    BLS works in execute() only.
+
+    Source: measured on 24.10 ("BLS is only supported during the 'execute' function.").
+    """
+
+    code = "TPB1721"
+    message = "{method}() calls another model: BLS works in execute() only"
+    fix = "make the first call in execute(), and keep its result"
+    said = "Internal: TritonModelException: BLS is only supported during the 'execute' function."
+
+    def source(self, model: Model, source: PythonSource) -> Iterator[Finding]:
+        certain = certain_nodes(source)
+        for method in ("__init__", "initialize", "finalize"):
+            function = source.method(method)
+            nodes = list(ast.walk(function)) if function is not None else []
+            requests = {
+                target.id
+                for node in nodes
+                if isinstance(node, ast.Assign) and _makes_request(source, node.value)
+                for target in node.targets
+                if isinstance(target, ast.Name)
+            }
+            for node in nodes:
+                if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+                    continue
+                holder = node.func.value
+                named = isinstance(holder, ast.Name) and holder.id in requests
+                if node.func.attr in ("exec", "async_exec") and (named or _makes_request(source, holder)):
+                    fails = id(node) in certain and node.func.attr == "exec"
+                    yield self.at(model, source, node, fails, method=method)
+
+
+def _makes_request(source: PythonSource, node: ast.expr) -> bool:
+    holder, _, last = dotted(node.func).rpartition(".") if isinstance(node, ast.Call) else ("", "", "")
+    return last == "InferenceRequest" and holder in source.pb_utils_names

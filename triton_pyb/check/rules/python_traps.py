@@ -503,3 +503,23 @@ class RowZeroOnly(TrapRule):
             if isinstance(node, ast.Subscript) and literal(node.slice) == 0 and isinstance(node.value, ast.Call):
                 if isinstance(node.value.func, ast.Attribute) and node.value.func.attr == "as_numpy":
                     yield self.found(model, source.place(node), most=model.max_batch_size)
+
+
+class BlsAnswerUnchecked(TrapRule):
+    """Another model is called (BLS), and nobody asks whether it answered with an error.
+
+    exec() does not raise: a failed call is an answer with has_error(), whose outputs are missing.
+
+    Source: measured on 24.10 (an unknown model, a model that raises).
+    """
+
+    code = "TPB1745"
+    message = "the answer of {call}() is never asked for has_error(): a failed call shows as missing outputs"
+    fix = "raise pb_utils.TritonModelException(response.error().message()) when response.has_error()"
+
+    def source(self, model: Model, source: PythonSource) -> Iterator[Finding]:
+        if b"InferenceRequest" not in source.data or source.uses_attribute("has_error"):
+            return
+        for node, _ in source.calls:
+            if isinstance(node.func, ast.Attribute) and node.func.attr in ("exec", "async_exec"):
+                yield self.found(model, source.place(node), call=node.func.attr)

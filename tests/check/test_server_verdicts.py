@@ -1,0 +1,22 @@
+"""A sample of the examples, asked of a real Triton; ``scripts/check_rules.py`` asks about all of them."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from tests.check.server_verdicts import ALONE, asked, stage, together
+
+#: Changes with the code of a release, not from run to run.
+SEED = 20241
+
+
+@pytest.mark.real_triton
+def test_a_sample_gets_the_same_verdict(tmp_path: Path) -> None:
+    candidates = [code for code in asked() if stage(code) and stage(code) not in ALONE]
+    codes = sorted(random.Random(SEED).sample(candidates, 8))
+    answers = list(together(codes, tmp_path))
+    assert len(answers) == 2 * len(codes)
+    assert [answer for answer in answers if not answer.agrees or not answer.same_words] == []
