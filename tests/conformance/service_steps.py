@@ -91,6 +91,12 @@ def endless(text: str, ctx: Context) -> Iterator[Annotated[int, Name("n")]]:
         ctx.metrics.counter("endless_stopped", "streams that ended").increment()
 
 
+@model(name="stopped")
+def stopped(text: str, ctx: Context) -> Annotated[bool, Name("yes")]:
+    """Whether a request that is still wanted sees itself so."""
+    return not ctx.cancelled
+
+
 @model(name="letters")
 async def letters(text: str) -> AsyncIterator[Annotated[str, Name("letter")]]:
     for letter in text:

@@ -99,6 +99,18 @@ def test_streams_run_beside_each_other(side: Server) -> None:
             assert words == [f"{index}.{n}".encode() for n in range(20)]
 
 
+def test_a_stream_that_nobody_reads_is_stopped(side: Server) -> None:
+    """The client goes after three responses; the author's ``finally`` runs, seen in a metric."""
+    entry = side.deploy(service_steps.endless)
+    stream = side.server.stream_infer(entry, {"text": strings("go")})
+    assert [next(stream)["n"][0, 0] for _ in range(3)] == [0, 1, 2]
+    stream.close()
+    until = time.monotonic() + 10
+    while "endless_stopped 1" not in _metrics(side):
+        assert time.monotonic() < until, "the generator still runs"
+        time.sleep(0.1)
+
+
 def test_async_calls_finish_together(side: Server) -> None:
     """Three requests, each waiting for two calls of 0.2 s: all of it at the same time."""
     side.deploy_step(service_steps.sleeper, delay_ms=0)
@@ -112,7 +124,8 @@ def test_async_calls_finish_together(side: Server) -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "status"), [("reject", "INVALID_ARG"), ("missing", "NOT_FOUND"), ("busy", "UNAVAILABLE"), ("bug", "INTERNAL")]
+    ("code", "status"),
+    [("reject", "INVALID_ARG"), ("missing", "NOT_FOUND"), ("busy", "UNAVAILABLE"), ("bug", "INTERNAL")],
 )
 def test_the_status_of_a_called_model_is_kept(side: Server, code: str, status: str) -> None:
     side.deploy(steps.refuse)

@@ -168,9 +168,6 @@ def test_a_function_that_keeps_and_changes_its_input_later() -> None:
     assert (answered(first)["y"][0, 0], answered(second)["y"][0, 0]) == (1, 2)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="fallback='split': JSON that the first call changed in place comes changed again"
-)
 def test_splitting_gives_back_json_that_was_taken_apart() -> None:
     """Plain values are changed in place as easily as arrays."""
 
@@ -187,7 +184,6 @@ def test_splitting_gives_back_json_that_was_taken_apart() -> None:
     assert (answered(good)["y"][0, 0], answered(other)["y"][0, 0]) == (b'"a"', b'"b"')
 
 
-@pytest.mark.xfail(strict=True, reason="asyncio.CancelledError out of one item fails every request of the batch")
 def test_a_cancelled_task_fails_its_own_request() -> None:
     """CancelledError is no Exception, and comes out of any library that cancels what it awaits."""
 
@@ -206,7 +202,6 @@ def test_a_cancelled_task_fails_its_own_request() -> None:
     assert answered(good)["y"].tolist() == [[b"good"]]
 
 
-@pytest.mark.xfail(strict=True, reason="a positional-only argument is declared without complaint, every request fails")
 def test_an_argument_that_is_positional_only() -> None:
     """It is called by name, so it is refused where it is declared, or served; never an error of every request."""
     try:

@@ -211,16 +211,7 @@ def test_an_async_step_drops_an_ended_sequence_too() -> None:
     assert [state.closed for state in made] == [1]
 
 
-@pytest.mark.parametrize(
-    "batch",
-    [
-        "each",
-        pytest.param(
-            "request",
-            marks=pytest.mark.xfail(strict=True, reason="batch='request': a sequence that fails at its end is kept"),
-        ),
-    ],
-)
+@pytest.mark.parametrize("batch", ["each", "request"])
 def test_a_sequence_whose_last_request_fails_is_dropped_too(batch: str) -> None:
     made.clear()
 
@@ -243,7 +234,6 @@ def test_a_sequence_whose_last_request_fails_is_dropped_too(batch: str) -> None:
     assert [state.closed for state in made] == [1]
 
 
-@pytest.mark.xfail(strict=True, reason="states of open sequences are not closed in finalize")
 def test_open_sequences_are_closed_with_the_instance() -> None:
     made.clear()
     loaded = load(sequence_step("plain"))

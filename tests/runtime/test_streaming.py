@@ -202,18 +202,7 @@ def test_a_generator_says_what_it_yields() -> None:
     assert caught.value.fix.startswith('write `-> Iterator[Annotated[str, Name("token")]]`')
 
 
-ENDLESS = pytest.mark.xfail(strict=True, reason="what is no Exception ends the thread and not the stream: clients hang")
-
-
-@pytest.mark.parametrize(
-    "kind",
-    [
-        SystemExit,
-        pytest.param(asyncio.CancelledError, marks=ENDLESS),
-        pytest.param(KeyboardInterrupt, marks=ENDLESS),
-        pytest.param(GeneratorExit, marks=ENDLESS),
-    ],
-)
+@pytest.mark.parametrize("kind", [SystemExit, asyncio.CancelledError, KeyboardInterrupt, GeneratorExit])
 def test_every_stream_ends_whatever_is_raised_in_it(kind: type[BaseException]) -> None:
     """A client of a decoupled model waits for the final flag without a limit."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import doctest
+import importlib
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -371,6 +373,12 @@ def test_top_k(values: list[int], k: int, dtype: str) -> None:
 def test_what_has_no_best(scores: Array, options: dict[str, Any], said: str) -> None:
     with pytest.raises(ValueError, match=said):
         vision.top_k(scores, **options)
+
+
+@pytest.mark.parametrize("name", ["boxes", "picture_formats", "pixels", "resizing", "scores"])
+def test_the_examples_in_the_docstrings(name: str) -> None:
+    results = doctest.testmod(importlib.import_module(f"triton_pyb.runtime.{name}"))
+    assert results.attempted and not results.failed
 
 
 def test_the_face_is_complete() -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from triton_pyb.emulator import inference, tensors
+from triton_pyb.emulator import inference, metrics_page, tensors
 from triton_pyb.emulator.contract import CHECKS
 from triton_pyb.emulator.errors import InferenceFailed, LoadFailed
 from triton_pyb.emulator.loaded_model import LoadedModel, Machine
@@ -290,6 +290,10 @@ class EmulatedTriton:
     def batches(self, name: str, version: str = "") -> list[tuple[int, ...]]:
         """Rows per request of every `execute` so far, sorted: ``[(1, 1, 2)]`` is one call of three requests."""
         return sorted(self._model(name, version).statistics.batches.elements())
+
+    def metrics_page(self) -> str:
+        """The text of ``/metrics``: the server's own counts and the models' custom metrics."""
+        return metrics_page.render(self._store)
 
     def repository_index(self, ready: bool = False) -> list[dict[str, str]]:
         """The repository index, as the server answers it."""

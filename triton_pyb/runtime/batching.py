@@ -5,6 +5,7 @@ A segment is a run of items of one request; a call takes a list of segments.  Pu
 
 from __future__ import annotations
 
+import copy
 import json
 from typing import Any, Dict, Iterable, List, NamedTuple, Sequence, Tuple
 
@@ -95,8 +96,10 @@ def join(columns: Sequence[Column]) -> Column:
 
 
 def fresh(column: Column, parts: Sequence[Column]) -> Column:
-    """The column, copied where it is (a view of) what one request brought: then a second call sees it unchanged."""
-    if len(parts) > 1 or isinstance(column, list):
+    """The column, copied where it is (part of) what a request brought: then a second call sees it unchanged."""
+    if isinstance(column, list):
+        return copy.deepcopy(column)
+    if len(parts) > 1:
         return column
     array: Any = column
     copied: Column = array.clone() if is_torch(array) else array.copy()

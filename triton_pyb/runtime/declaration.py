@@ -137,6 +137,12 @@ class _Reader:
         if inspect.isclass(self.function) and not callable(vars(self.function).get("__call__")):
             self.error("TPB111", "a class needs __call__ to be a step", "write `def __call__(self, ...)`")
         for parameter in self.parameters.values():
+            if parameter.kind is parameter.POSITIONAL_ONLY:
+                self.error(
+                    "TPB105",
+                    f"argument '{parameter.name}' is positional-only, and inputs are passed by name",
+                    "write a function with an ordinary argument around it",
+                )
             if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
                 star = "*" if parameter.kind == parameter.VAR_POSITIONAL else "**"
                 self.error(

@@ -143,6 +143,8 @@ class Execution:
             self.pool.shutdown()
         if self.loop is not None:
             self.loop.close()
+        if self.sequences is not None:
+            self.sequences.close()
 
     def refuse(self, error: BaseException, detail: str = "") -> Refusal:
         """The answer for an exception; a Fatal one stays."""
@@ -252,7 +254,9 @@ class Execution:
             if context is not None:
                 value = await self.function(**self.arguments(request.received, item, context))
                 self._take(request, item, value, context, copies)
-        except AUTHOR_ERRORS as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # asyncio.CancelledError is no Exception
             request.failed[item] = self.refuse(error, item_words(item, request.received.n_items))
         if self.sequences is not None and item == request.received.n_items - 1:
             self.sequences.served(request.received.info)

@@ -63,9 +63,11 @@ class JoinedCalls:
             if what["kind"] == "lengths":
                 lengths = sizes[what["input"]]
                 arguments[name] = lengths[:, 0] if lengths.shape[1] == 1 else lengths
-        value = execution.invoke(arguments)
-        if execution.sequences is not None:
-            execution.sequences.served(context.request)
+        try:
+            value = execution.invoke(arguments)
+        finally:
+            if execution.sequences is not None:
+                execution.sequences.served(context.request)
         named = named_values(self.signature, value, self.where)
         failed: Dict[int, Exception] = {}
         if context.rejected:

@@ -106,6 +106,11 @@ class Sequences:
         if request.sequence_end:
             self._drop(request.correlation_id)
 
+    def close(self) -> None:
+        """Drop every state; the model is being unloaded."""
+        for key in list(self.states):
+            self._drop(key)
+
     def _drop_idle(self, now: float) -> None:
         idle: List[Union[int, str]] = [key for key, used in self.used_s.items() if now - used > self.idle_s]
         for key in idle:

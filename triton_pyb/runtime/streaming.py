@@ -12,7 +12,7 @@ from .context import Context
 from .errors import Fatal, InputError
 from .outputs import Assembly, item_value, named_values
 from .received import Received, item_words
-from .refusals import AUTHOR_ERRORS, Refusal, named
+from .refusals import Refusal, named
 
 if TYPE_CHECKING:
     from .execution import Execution
@@ -61,11 +61,9 @@ class Streams:
 
     def _serve(self, received: Received, requested: Optional[Collection[str]], context: Context, send: Send) -> None:
         try:
-            refusal = self._run(received, requested, context, send)
-            send(refusal, True)
-        except BaseException as error:  # the client must not wait for ever, whatever this is
+            send(self._run(received, requested, context, send), True)
+        except BaseException as error:  # the client is gone, or the server is
             self.execution.refusals.report(f"{self.execution.refusals.where}: the stream broke off: {named(error)}")
-            raise
         finally:
             self.room.release()
 
@@ -85,7 +83,7 @@ class Streams:
                 if context.cancelled:
                     break
                 send(self._answer(value, received, requested), False)
-        except AUTHOR_ERRORS as error:
+        except BaseException as error:  # in a thread of its own even a KeyboardInterrupt must end the stream
             return self.execution.refuse(error, "" if isinstance(error, InputError) else item_words(0, 1))
         return None
 
