@@ -58,7 +58,8 @@ class InProcessClient:
         return metadata.model(config, sorted(self._store.entries[model_name].loaded))
 
     def get_model_config(self, model_name: str, model_version: str = "") -> dict[str, Any]:
-        return self._told(lambda: self._triton.model_config(model_name, model_version))
+        config: dict[str, Any] = self._told(lambda: self._triton.model_config(model_name, model_version))
+        return config
 
     def get_model_repository_index(self) -> list[dict[str, str]]:
         return self._triton.repository_index()

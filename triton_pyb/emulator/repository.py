@@ -34,6 +34,8 @@ def read_config(folder: Path, release: str, auto_complete: bool = True, override
     name = folder.name
     path = folder / "config.pbtxt"
     try:
+        if path.is_dir():
+            raise model_config.ConfigRefused(f"'{path}' is a folder: a real server dies here")
         text = path.read_bytes().decode("utf-8", "surrogateescape") if path.exists() else ""
         if not path.exists() and not auto_complete:
             raise model_config.ConfigRefused(f"failed to open text file for read {path}: No such file or directory")

@@ -1,0 +1,1 @@
+"""Tests of the stub half of the emulator, one file per module."""
