@@ -12,20 +12,21 @@ import numpy as np
 
 from triton_pyb import Annotated, Batch, Json, Lengths, Tensor, model
 
+Array = np.ndarray[Any, Any]
 DEFAULT_COUNT = 7
 
 
 class Item(NamedTuple):
-    """``vector`` may have no entries; ``count`` None leaves the optional input out."""
+    """``vector`` may have no entries; ``number`` None leaves the optional input out."""
 
     vector: tuple[int, ...]
     pair: tuple[int, int]
     text: str
-    count: int | None
+    number: int | None
 
 
 def expected(item: Item) -> dict[str, Any]:
-    count = DEFAULT_COUNT if item.count is None else item.count
+    count = DEFAULT_COUNT if item.number is None else item.number
     vector = np.array(item.vector, np.float32)
     return {
         "doubled": vector * 2,
@@ -50,9 +51,9 @@ OUTPUTS: dict[str, Any] = {
     "document": Annotated[Any, Json()],
 }
 _STACKED_IN: dict[str, Any] = {**INPUTS, "text": Batch[str], "count": Tensor("INT64")}
-_STACKED_OUT: dict[str, Any] = {**OUTPUTS, "label": Batch[str], "document": Batch[OUTPUTS["document"]]}
-_LISTED_IN = {name: Batch[word] for name, word in INPUTS.items()}
-_LISTED_OUT = {name: Batch[word] for name, word in OUTPUTS.items()}
+_STACKED_OUT: dict[str, Any] = {**OUTPUTS, "label": Batch[str], "document": Batch[Annotated[Any, Json()]]}
+_LISTED_IN: dict[str, Any] = {name: Batch[word] for name, word in INPUTS.items()}  # type: ignore[valid-type]
+_LISTED_OUT: dict[str, Any] = {name: Batch[word] for name, word in OUTPUTS.items()}  # type: ignore[valid-type]
 
 
 def one(vector: Any, pair: Any, text: str, count: int = DEFAULT_COUNT) -> dict[str, Any]:
@@ -92,8 +93,8 @@ def in_pad(vector: Any, pair: Any, text: Any, count: Any = None) -> Any:
 
 @model(batch="pad", name="in_pad_with_lengths", limit=3)
 def in_pad_with_lengths(
-    vector: Annotated[np.ndarray, Tensor("FP32", ("L",))], lengths: Annotated[np.ndarray, Lengths("vector")]
-) -> Annotated[np.ndarray, Tensor("FP32", (), name="mean")]:
+    vector: Annotated[Array, Tensor("FP32", ("L",))], lengths: Annotated[Array, Lengths("vector")]
+) -> Annotated[Array, Tensor("FP32", (), name="mean")]:
     assert len(vector) <= 3
     return np.array([row[:length].mean() if length else 0 for row, length in zip(vector, lengths, strict=True)])
 

@@ -24,6 +24,7 @@ from triton_pyb import (
     model,
 )
 
+Array = np.ndarray[Any, Any]
 Number = Tensor("INT64")
 Answer = Tensor("INT64")
 Y = {"y": Answer}
@@ -88,17 +89,16 @@ bad_context = _joined("bad_context", "stack", rejecting)
 
 
 @model(name="counted", batch="stack", fallback="split", bad_input=(ValueError,))
-def counted(
-    x: Annotated[np.ndarray, Tensor("INT64")], ctx: Context
-) -> Annotated[np.ndarray, Tensor("INT64", name="y")]:
+def counted(x: Annotated[Array, Tensor("INT64")], ctx: Context) -> Annotated[Array, Tensor("INT64", name="y")]:
     ctx.logger.info("counted: %d rows", len(x))
-    return many(x)
+    answers: Array = many(x)
+    return answers
 
 
 @model(name="grouped", batch="stack", group_by="lang")
 def grouped(
-    x: Annotated[np.ndarray, Tensor("INT64")], lang: Batch[str]
-) -> tuple[Annotated[np.ndarray, Tensor("INT64", name="rows")], Annotated[np.ndarray, Tensor("INT64", name="sum")]]:
+    x: Annotated[Array, Tensor("INT64")], lang: Batch[str]
+) -> tuple[Annotated[Array, Tensor("INT64", name="rows")], Annotated[Array, Tensor("INT64", name="sum")]]:
     assert len(set(lang)) == 1, lang
     return np.full(len(x), len(x)), np.full(len(x), x.sum())
 
@@ -113,16 +113,16 @@ def grouped_by_parameter(x: Batch[int], ctx: Context) -> Batch[Annotated[str, Na
 
 @model(name="bucketed", batch="stack", ragged="bucket")
 def bucketed(
-    image: Annotated[np.ndarray, Image("GRAY")],
-) -> Annotated[np.ndarray, Tensor("INT64", (4,), name="about")]:
+    image: Annotated[Array, Image("GRAY")],
+) -> Annotated[Array, Tensor("INT64", (4,), name="about")]:
     rows, height, width = image.shape
     return np.array([[rows, height, width, one.sum()] for one in image.astype(np.int64)])
 
 
 @model(name="unbucketed", batch="stack")
 def unbucketed(
-    image: Annotated[np.ndarray, Image("GRAY")],
-) -> Annotated[np.ndarray, Tensor("INT64", (3,), name="about")]:
+    image: Annotated[Array, Image("GRAY")],
+) -> Annotated[Array, Tensor("INT64", (3,), name="about")]:
     return np.array([image.shape] * len(image))
 
 
@@ -135,8 +135,8 @@ def dying(x: int) -> Annotated[int, Name("y")]:
 
 @model(name="dying_stacked", batch="stack", limit=1)
 def dying_stacked(
-    x: Annotated[np.ndarray, Tensor("INT64")],
-) -> Annotated[np.ndarray, Tensor("INT64", name="y")]:
+    x: Annotated[Array, Tensor("INT64")],
+) -> Annotated[Array, Tensor("INT64", name="y")]:
     if (x < 0).any():
         raise Fatal("the licence is gone")
     return x
@@ -176,7 +176,7 @@ def about_request(x: int, ctx: Context) -> Annotated[Any, Json(name="about")]:
 
 
 @model(name="odd_results")
-def odd_results(kind: str) -> Annotated[np.ndarray, Tensor("FP32", (2,), name="y")]:
+def odd_results(kind: str) -> Annotated[Array, Tensor("FP32", (2,), name="y")]:
     return {  # type: ignore[return-value]
         "generator": (value for value in (1, 2)),
         "ragged": [[1], [2, 3]],
@@ -195,27 +195,28 @@ def odd_results(kind: str) -> Annotated[np.ndarray, Tensor("FP32", (2,), name="y
 
 @model(name="stacked_results", batch="stack")
 def stacked_results(
-    x: Annotated[np.ndarray, Tensor("INT64")], image: Annotated[np.ndarray, Tensor("FP32", ("H", "W", 3))]
-) -> Annotated[np.ndarray, Tensor("FP32", (3, "H", "W"), name="y")]:
+    x: Annotated[Array, Tensor("INT64")], image: Annotated[Array, Tensor("FP32", ("H", "W", 3))]
+) -> Annotated[Array, Tensor("FP32", (3, "H", "W"), name="y")]:
     """What `x` says: right, channels in place of the batch, one row too few, row 0 only, no axis 0."""
     right = image.transpose(0, 3, 1, 2)
-    return [right, image[0].transpose(2, 0, 1), right[:-1], right[:1], np.float32(1), None][int(x[0])]  # type: ignore[return-value]
+    results: list[Any] = [right, image[0].transpose(2, 0, 1), right[:-1], right[:1], np.float32(1), None]
+    return results[int(x[0])]  # type: ignore[no-any-return]
 
 
 @model(name="unsafe_cast")
 def unsafe_cast(
-    x: Annotated[np.ndarray, Tensor("FP64", (2,))],
+    x: Annotated[Array, Tensor("FP64", (2,))],
 ) -> tuple[
-    Annotated[np.ndarray, Tensor("UINT8", (2,), name="any", cast="unsafe")],
-    Annotated[np.ndarray, Tensor("FP32", (2,), name="kind", cast="same_kind")],
+    Annotated[Array, Tensor("UINT8", (2,), name="any", cast="unsafe")],
+    Annotated[Array, Tensor("FP32", (2,), name="kind", cast="same_kind")],
 ]:
     return x, x
 
 
 @model(name="strict_reader", readonly=True, batch="stack")
 def strict_reader(
-    x: Annotated[np.ndarray, Tensor("FP32", (2,))],
-) -> Annotated[np.ndarray, Tensor("FP32", (2,), name="y")]:
+    x: Annotated[Array, Tensor("FP32", (2,))],
+) -> Annotated[Array, Tensor("FP32", (2,), name="y")]:
     """Writes into its input when it holds 1: allowed only without readonly=True."""
     if (x == 1).any():
         x[:] = 0
@@ -224,8 +225,8 @@ def strict_reader(
 
 @model(name="explicit_sum", batch="stack", max_batch_size=0)
 def explicit_sum(
-    x: Annotated[np.ndarray, Tensor("INT64", (2,))], text: Batch[str]
-) -> tuple[Annotated[np.ndarray, Tensor("INT64", name="total")], Batch[Annotated[str, Name("shout")]]]:
+    x: Annotated[Array, Tensor("INT64", (2,))], text: Batch[str]
+) -> tuple[Annotated[Array, Tensor("INT64", name="total")], Batch[Annotated[str, Name("shout")]]]:
     return x.sum(axis=1), [word.upper() for word in text]
 
 
@@ -237,5 +238,5 @@ def explicit_each(x: int, text: str = "-") -> tuple[Annotated[int, Name("double"
 
 
 @model(name="big", batch="stack", max_batch_size=0)
-def big(x: Annotated[np.ndarray, Tensor("UINT8")]) -> Annotated[np.ndarray, Tensor("UINT8", name="y")]:
+def big(x: Annotated[Array, Tensor("UINT8")]) -> Annotated[Array, Tensor("UINT8", name="y")]:
     return x[::-1]

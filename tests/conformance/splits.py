@@ -20,7 +20,7 @@ items = st.builds(
     vector=st.lists(numbers, max_size=3).map(tuple),
     pair=st.tuples(numbers, numbers),
     text=st.sampled_from(["", "a", "한글"]) | st.text(st.characters(exclude_categories=["Cs"]), max_size=3),
-    count=st.none() | numbers,
+    number=st.none() | numbers,
 )
 
 
@@ -41,7 +41,7 @@ class Split(NamedTuple):
 
 def _company(item: Item) -> tuple[int, bool]:
     """Items that differ here cannot come in one request."""
-    return len(item.vector), item.count is None
+    return len(item.vector), item.number is None
 
 
 @st.composite
@@ -76,8 +76,8 @@ def wire(part: Sequence[Item]) -> dict[str, Any]:
         "pair": np.array([item.pair for item in part], np.int32).reshape(count, 2),
         "text": np.array([item.text.encode() for item in part] + [None], object)[:-1].reshape(count, 1),
     }
-    if part[0].count is not None:
-        request["count"] = np.array([item.count for item in part], np.int64).reshape(count, 1)
+    if part[0].number is not None:
+        request["count"] = np.array([item.number for item in part], np.int64).reshape(count, 1)
     return request
 
 

@@ -26,13 +26,12 @@ from triton_pyb import (
     preprocess,
 )
 
-#: Long enough for requests sent at the same time to meet on a busy machine.
-MEET = {"max_queue_delay_microseconds": 300_000}
+Array = np.ndarray[Any, Any]
 
 
 @preprocess
 def measure(
-    image: Annotated[np.ndarray, Image("RGB")],
+    image: Annotated[Array, Image("RGB")],
 ) -> Annotated[dict[str, Any], Json(name="result")]:
     """Size and mean colour of a picture."""
     if min(image.shape[:2]) < 4:
@@ -40,11 +39,11 @@ def measure(
     return {"size": [image.shape[1], image.shape[0]], "mean": image.mean(axis=(0, 1)).round(3).tolist()}
 
 
-measuring = Pipeline("measuring", [measure], **MEET)
+measuring = Pipeline("measuring", [measure], max_queue_delay_microseconds=300_000)
 
 
 @model(batch="stack")
-def double(x: Annotated[np.ndarray, Tensor("FP32", (3,))]) -> Annotated[np.ndarray, Tensor("FP32", (3,), name="y")]:
+def double(x: Annotated[Array, Tensor("FP32", (3,))]) -> Annotated[Array, Tensor("FP32", (3,), name="y")]:
     if np.isnan(x).any():
         raise ValueError("not a number")
     return 2 * x
@@ -52,8 +51,8 @@ def double(x: Annotated[np.ndarray, Tensor("FP32", (3,))]) -> Annotated[np.ndarr
 
 @model(batch="stack", fallback="split", name="double_split")
 def double_split(
-    x: Annotated[np.ndarray, Tensor("FP32", (3,))],
-) -> Annotated[np.ndarray, Tensor("FP32", (3,), name="y")]:
+    x: Annotated[Array, Tensor("FP32", (3,))],
+) -> Annotated[Array, Tensor("FP32", (3,), name="y")]:
     return double(x)
 
 
@@ -64,9 +63,9 @@ def shout(text: Batch[str]) -> Batch[Annotated[str, Name("loud")]]:
 
 @model(batch="pad", pad_value=-1, multiple_of=4, name="padded")
 def padded(
-    tokens: Annotated[np.ndarray, Tensor("INT32", ("T",))],
-    lengths: Annotated[np.ndarray, Lengths("tokens")],
-) -> Annotated[np.ndarray, Tensor("INT32", ("T",), name="doubled")]:
+    tokens: Annotated[Array, Tensor("INT32", ("T",))],
+    lengths: Annotated[Array, Lengths("tokens")],
+) -> Annotated[Array, Tensor("INT32", ("T",), name="doubled")]:
     assert tokens.shape[1] % 4 == 0
     for row, length in zip(tokens, lengths, strict=True):
         assert (row[length:] == -1).all()
@@ -74,14 +73,12 @@ def padded(
 
 
 @model(batch="request", name="whole")
-def whole(x: Annotated[np.ndarray, Tensor("INT64", (1,))]) -> Annotated[np.ndarray, Tensor("INT64", (1,), name="sum")]:
+def whole(x: Annotated[Array, Tensor("INT64", (1,))]) -> Annotated[Array, Tensor("INT64", (1,), name="sum")]:
     return np.full_like(x, x.sum())
 
 
 @model(batch="stack", on_item_error="mask", name="masked")
-def masked(
-    x: Annotated[np.ndarray, Tensor("FP32", (2,))], ctx: Context
-) -> Annotated[np.ndarray, Tensor("FP32", (2,), name="y")]:
+def masked(x: Annotated[Array, Tensor("FP32", (2,))], ctx: Context) -> Annotated[Array, Tensor("FP32", (2,), name="y")]:
     for index, row in enumerate(x):
         if (row < 0).any():
             ctx.reject(index, NotFound("below zero"))
@@ -89,8 +86,8 @@ def masked(
 
 
 class Boxes(NamedTuple):
-    boxes: Annotated[np.ndarray, Tensor("FP32", ("N", 4))]
-    scores: Annotated[np.ndarray, Tensor("FP32", ("N",))]
+    boxes: Annotated[Array, Tensor("FP32", ("N", 4))]
+    scores: Annotated[Array, Tensor("FP32", ("N",))]
     label: str
 
 
@@ -116,14 +113,14 @@ _buffer = np.zeros(2, np.float32)
 
 @model
 def same_buffer(
-    x: Annotated[np.ndarray, Tensor("FP32", (2,))],
-) -> Annotated[np.ndarray, Tensor("FP32", (2,), name="y")]:
+    x: Annotated[Array, Tensor("FP32", (2,))],
+) -> Annotated[Array, Tensor("FP32", (2,), name="y")]:
     _buffer[:] = x
     return _buffer
 
 
 @model(name="leaky")
-def leaky(kind: str) -> Annotated[np.ndarray, Tensor("UINT8", (2,), name="y")]:
+def leaky(kind: str) -> Annotated[Array, Tensor("UINT8", (2,), name="y")]:
     """Returns what the trap of that name returns."""
     return {  # type: ignore[return-value]
         "float64": np.array([1.0, 2.0]),
@@ -138,7 +135,7 @@ def leaky(kind: str) -> Annotated[np.ndarray, Tensor("UINT8", (2,), name="y")]:
 
 
 @model(name="strings_out")
-def strings_out(kind: str) -> Annotated[np.ndarray, Tensor("BYTES", (2,), name="y")]:
+def strings_out(kind: str) -> Annotated[Array, Tensor("BYTES", (2,), name="y")]:
     return {
         "unicode": np.array(["a", "한글"]),
         "zeros": [b"a\0\0", b""],

@@ -136,7 +136,7 @@ def test_one_traceback_in_the_log_with_the_authors_frames(side: Server) -> None:
     entry = side.deploy_step(option_steps.bad_stack)
     before = len(side.log())
     side.together(entry, [numbers(-71), numbers(-71)])
-    written = side.log()[before:].replace("\\n", "\n")
+    written = side.log()[before:].replace("\\n", "\n").replace('\\"', '"')
     assert written.count("RuntimeError: below zero: -71") == 1
     assert written.count("Traceback (most recent call last)") == 1
     assert re.search(r'option_steps\.py", line \d+, in many', written)

@@ -12,7 +12,7 @@ from triton_pyb.emulator.errors import InferenceFailed
 from triton_pyb.runtime.dtypes import NUMPY_DTYPES
 
 from . import type_steps
-from .conftest import Server, failure, strings
+from .conftest import Server, answered, failure, strings
 from .pictures import encoded, noise, picture
 
 
@@ -185,6 +185,6 @@ def test_json_of_a_stacked_call(side: Server) -> None:
     entry = side.deploy_step(type_steps.json_per_row)
     rows = np.array([[1, 3, 2], [9, 0, 0]], np.float32)
     answers = side.together(entry, [{"scores": rows}, {"scores": rows[1:]}])
-    found = [json.loads(text) for answer in answers for text in answer["result"][:, 0]]  # type: ignore[call-overload]
+    found = [json.loads(text) for answer in answers for text in answered(answer)["result"][:, 0]]
     assert [one["best"] for one in found] == [1, 0, 0]
     assert found[0]["scores"] == [1, 3, 2]

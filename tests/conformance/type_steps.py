@@ -114,7 +114,8 @@ def padded_pictures(
     image: Annotated[NDArray[np.uint8], Image("GRAY", decoded="pixels")],
 ) -> Annotated[NDArray[np.int64], Tensor("INT64", (), name="total")]:
     assert image.shape[1] % 16 == 0 and image.shape[2] % 16 == 0
-    return image.sum(axis=(1, 2), dtype=np.int64)
+    total: NDArray[np.int64] = image.sum(axis=(1, 2), dtype=np.int64)
+    return total
 
 
 @preprocess
