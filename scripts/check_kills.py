@@ -22,20 +22,33 @@ from tests.repository.applications import pipeline_text, tree, write
 from triton_pyb.repository import build
 
 
+#: About as long as a build writes and exchanges on a machine that is busy with other things.
+WRITING_S = 0.1
+
+
 def by_model(repository: Path) -> dict[str, dict[str, bytes]]:
     """Model -> its files."""
     return {entry.name: tree(entry) for entry in repository.iterdir()}
 
 
-def build_and_kill(target: str, repository: Path, after_s: float, new_version: bool) -> bool:
-    """Fork, build, kill after `after_s`; True when the build was still running then."""
+def build_and_kill(target: str, repository: Path, chance: random.Random, new_version: bool) -> bool:
+    """Fork, build, kill; True when the build was still running then.
+
+    One kill in four comes at any moment of the build, the others while it writes: after its staging folder appeared.
+    """
     child = os.fork()
     if child == 0:
         try:
             build(target, repository, new_version=new_version)
         finally:
             os._exit(0)
-    time.sleep(after_s)
+    if chance.random() < 0.25:
+        time.sleep(chance.uniform(0, 0.5))
+    else:
+        staging = repository.parent / f".{repository.name}.triton_pyb-staging"
+        while not staging.exists() and os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+            time.sleep(0.0005)
+        time.sleep(chance.uniform(0, WRITING_S))
     os.kill(child, signal.SIGKILL)
     _, status = os.waitpid(child, 0)
     return os.WIFSIGNALED(status)
@@ -52,10 +65,6 @@ def kills(count: int, seed: int, new_version: bool) -> Counter[str]:
             write(folder / f"app{index}", {"app.py": pipeline_text(offset=str(index), factor="2")})
             targets.append(str(folder / f"app{index}/app.py:pipeline"))
         build(targets[0], repository, new_version=new_version)
-        start = time.monotonic()
-        build(targets[1], folder / "timed", new_version=new_version)
-        build_s = time.monotonic() - start
-        shutil.rmtree(folder / "timed")
         for kill in range(count):
             old = by_model(repository)
             target = targets[(kill + 1) % 2]
@@ -64,7 +73,7 @@ def kills(count: int, seed: int, new_version: bool) -> Counter[str]:
             build(target, expected, new_version=new_version)
             new = by_model(expected)
             shutil.rmtree(expected)
-            running = build_and_kill(target, repository, chance.uniform(0, build_s * 1.3), new_version)
+            running = build_and_kill(target, repository, chance, new_version)
             totals["killed while building" if running else "had ended"] += 1
             totals["litter outside after the kill"] += len(list(folder.glob(".models*")))
             seen = by_model(repository)

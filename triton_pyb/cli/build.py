@@ -21,6 +21,14 @@ from triton_pyb.repository.build import Built, build
 @click.option("--new-version", is_flag=True, help="Publish as new versions; the ensemble, which pins them, last.")
 @click.option("--keep", type=click.IntRange(min=0), default=2, show_default=True, help="Old versions that stay.")
 @click.option("--release", default="", metavar="RELEASE", help="Refuse what this container (24.10, latest) cannot run.")
+@click.option(
+    "--env",
+    type=click.Choice(["none", "pack", "image"]),
+    default="none",
+    show_default=True,
+    help="Packages: the container has them; an archive in the model folder; a Dockerfile beside REPOSITORY.",
+)
+@click.option("--env-archive", type=click.Path(), default="", help="An archive of conda-pack or venv-pack.")
 @click.option("--json", "for_programs", is_flag=True, help="One JSON object instead of a drawing.")
 def command(target: str, repository: str, for_programs: bool, **options: Any) -> None:
     """Write the model folders of APP[:PIPELINE] into REPOSITORY.
@@ -48,6 +56,7 @@ def as_dict(built: Built) -> dict[str, Any]:
         "requirements": list(built.requirements),
         "release": built.release,
         "shm_bytes": built.shm_bytes,
+        "image": str(built.image) if built.image else None,
         "notes": list(built.notes),
     }
 
@@ -66,5 +75,7 @@ def show(built: Built, target: str, console: Console) -> None:
     console.print(table)
     console.print()
     console.print(Text(f"needs where Triton runs: {', '.join(built.requirements) or 'nothing'}"), soft_wrap=True)
+    if built.image is not None:
+        console.print(Text(f"image: docker build {built.image}"), soft_wrap=True)
     for note in built.notes:
         console.print(Text(f"note: {note}", "yellow"), soft_wrap=True)

@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from triton_pyb.config.releases import find_release
+from triton_pyb.config.releases import Release, find_release
 from triton_pyb.runtime.pipeline import Pipeline
 from triton_pyb.runtime.steps import mark_of
 
+from .archive_check import check_archive
+from .environment import pack_environment, with_environment, write_image
 from .folders import ModelFolder, core_folder, ensemble_folder, step_folder
 from .graph import Graph, resolve
 from .ownership import check_ownership
@@ -49,6 +51,8 @@ class Built(NamedTuple):
         The release that it was built for; empty: any.
     shm_bytes : int
         Shared memory that the Python models take, as far as their tensors have known sizes.
+    image : Path or None
+        The folder of the Dockerfile.
     """
 
     repository: Path
@@ -60,6 +64,7 @@ class Built(NamedTuple):
     requirements: tuple[str, ...] = ()
     release: str = ""
     shm_bytes: int = 0
+    image: Path | None = None
 
 
 def build(
@@ -70,6 +75,8 @@ def build(
     new_version: bool = False,
     keep: int = KEEP,
     release: str = "",
+    env: str = "none",
+    env_archive: str | os.PathLike[str] = "",
 ) -> Built:
     """Write the model folders of `target` into `repository`.
 
@@ -85,6 +92,11 @@ def build(
         With `new_version`: how many old versions stay.
     release : str
         ``"24.10"`` or ``"latest"``: refuse what that container cannot run; empty: any release, unchecked.
+    env : {"none", "pack", "image"}
+        Where the packages come from: from the container as it is; from an archive in the model folder; from an
+        image, whose Dockerfile is written beside the repository.  The last two need `release`.
+    env_archive : path
+        Instead of ``env="pack"``: an archive made by conda-pack or venv-pack.
 
     Raises
     ------
@@ -110,6 +122,17 @@ def build(
         check_release(folders, container)
         release = container.name
         folders = [folder._replace(release=release) for folder in folders]
+    image: Path | None = None
+    if env != "none" or env_archive:
+        if container is None:
+            raise BuildError(
+                "TPB458",
+                f"env={env!r} needs to know the container's Python and glibc",
+                "release=",
+                'say the release: release="24.10", or --release 24.10',
+            )
+        if env != "image":
+            folders = [_with_packages(folder, container, env_archive) for folder in folders]
     folders = [folder.with_manifest() for folder in folders]
     if not overwrite:
         for folder in folders:
@@ -119,6 +142,8 @@ def build(
         folders = _publish_versions(folders, graph, Path(repository), keep)
     else:
         warnings = publish(folders, Path(repository))
+    if env == "image" and container is not None:
+        image = write_image(folders, container, Path(repository))
     third_party = sorted({name for folder in folders for name in folder.third_party} - {"numpy"})
     notes = tuple(dict.fromkeys(note for folder in folders for note in folder.notes))
     requirements = tuple(sorted({line for folder in folders for line in folder.requirements}))
@@ -142,7 +167,21 @@ def build(
         requirements,
         container.name if container else "",
         shm_bytes,
+        image,
     )
+
+
+def _with_packages(folder: ModelFolder, container: Release, env_archive: str | os.PathLike[str]) -> ModelFolder:
+    """A step with an environment archive of its own, when it needs more than numpy."""
+    if not folder.requirements or folder.as_it_is:
+        return folder
+    if env_archive:
+        archive = Path(env_archive)
+        check_archive(archive, container)
+        return with_environment(folder, archive)
+    if len(folder.requirements) == 1:
+        return folder
+    return with_environment(folder, pack_environment(folder.requirements, container))
 
 
 def _publish_versions(

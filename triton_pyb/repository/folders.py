@@ -16,6 +16,7 @@ from triton_pyb.config.model_config import ModelConfig, TensorConfig, ensemble_c
 from triton_pyb.config.options import apply_options, files_named
 from triton_pyb.config.releases import find_release
 from triton_pyb.runtime.adapter import SIGNATURE_FILE
+from triton_pyb.runtime.signature import Signature
 from triton_pyb.runtime.state import DEFAULT_SEQUENCE_IDLE_S
 from triton_pyb.runtime.steps import StepMark
 
@@ -212,9 +213,17 @@ def step_folder(
         files,
         source,
         third_party=closure.third_party,
-        imported=closure.imported,
+        imported=_with_picture_library(closure, signature),
         notes=closure.notes,
     )
+
+
+def _with_picture_library(closure: Closure, signature: Signature) -> tuple[str, ...]:
+    """The runtime decodes pictures with Pillow or OpenCV: one of them must be there even if no function imports it."""
+    pictures = any(field.kind == "image" for field in [*signature.inputs, *signature.outputs])
+    if not pictures or {"PIL", "cv2"} & set(closure.third_party):
+        return closure.imported
+    return tuple(sorted({*closure.imported, "PIL"}))
 
 
 def _step_config(mark: StepMark, max_batch_size: int, max_queue_delay_microseconds: int) -> Any:
