@@ -15,7 +15,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from tests.check.examples import EXAMPLES
-from tests.check.server_verdicts import ALONE, Answer, alone, asked, stage, together
+from tests.check.server_verdicts import Answer, alone, asked, needs_own_server, together
 
 
 def answers(codes: list[str], hang_timeout_s: float) -> Iterator[Answer]:
@@ -23,7 +23,7 @@ def answers(codes: list[str], hang_timeout_s: float) -> Iterator[Answer]:
     with tempfile.TemporaryDirectory() as folder:
         yield from together(codes, Path(folder) / "together")
         for code in codes:
-            if stage(code) in ALONE:
+            if needs_own_server(code):
                 yield alone(code, Path(folder) / f"alone{code}", hang_timeout_s)
 
 

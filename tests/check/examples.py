@@ -68,9 +68,16 @@ def swapped(broken: str, good: str) -> Example:
     return text(HEAD + INPUT + OUTPUT + broken, HEAD + INPUT + OUTPUT + good)
 
 
+ECHO_PY = MODEL_PY.replace(
+    "rows = np.zeros((1, 4), np.float32)",
+    'rows = pb_utils.get_input_tensor_by_name(requests[0], "IN").as_numpy()',
+)
+
+
 def source(broken: str, good: str = MODEL_PY, config: str = GOOD_CONFIG, **options: Any) -> Example:
     """model.py differs."""
-    return Example(model(config, broken), model(config, good), options)
+    late = "needs another release than the server at hand" if "release" in options else ""
+    return Example(model(config, broken), model(config, good), options, late)
 
 
 def method(code: str) -> str:
@@ -439,7 +446,10 @@ EXAMPLES: dict[str, Example] = {
     ),
     "TPB1406": added(warmup("data_type: TYPE_INT64 dims: [ 4 ] zero_data: true"), GOOD_WARMUP),
     "TPB1407": added(warmup("data_type: TYPE_FP32 dims: [ 7 ] zero_data: true"), GOOD_WARMUP),
-    "TPB1408": added(warmup("data_type: TYPE_FP32 dims: [ 4 ] zero_data: true", batch=99), GOOD_WARMUP),
+    "TPB1408": Example(
+        model(GOOD_CONFIG + warmup("data_type: TYPE_FP32 dims: [ 4 ] zero_data: true", batch=99), ECHO_PY),
+        model(GOOD_CONFIG + warmup("data_type: TYPE_FP32 dims: [ 4 ] zero_data: true", batch=8), ECHO_PY),
+    ),
     # -- layout
     "TPB1501": Example(model(source=None, m__v1__model_DOT_py=MODEL_PY), model()),
     "TPB1502": added("version_policy { latest { } }\n", "version_policy { latest { num_versions: 1 } }\n"),
@@ -650,6 +660,14 @@ EXAMPLES: dict[str, Example] = {
             "    response = request.exec()\n    self.failed = response.has_error()"
         ),
         method("def initialize(self, args):\n    self.failed = False"),
+    ),
+    "TPB1722": Example(
+        model(source="from ..shared import x\n" + MODEL_PY, m__shared_DOT_py="x = 1\n"),
+        model(source="from shared import x\n" + MODEL_PY, m__shared_DOT_py="x = 1\n"),
+    ),
+    "TPB1723": Example(
+        model(source="from .shared import xy\n" + MODEL_PY, m__1__shared_DOT_py="x = 1\n"),
+        model(source="from .shared import x\n" + MODEL_PY, m__1__shared_DOT_py="x = 1\n"),
     ),
     "TPB1745": source(
         MODEL_PY.replace(

@@ -197,14 +197,15 @@ class PythonSource:
             for item in current.imports:
                 folders = (os.path.dirname(current.path),) if item.level else self.search_folders
                 for module in item.candidates:
-                    path = self._local_file(module, folders)
+                    path = self.local_file(module, folders)
                     if path and path not in found:
                         found[path] = PythonSource(path, self.folder, self.model)
                         queue.append(found[path])
         del found[self.path]
         return list(found.values())
 
-    def _local_file(self, module: str, folders: tuple[str, ...]) -> str:
+    def local_file(self, module: str, folders: tuple[str, ...]) -> str:
+        """The file of a module that lies beside model.py, or an empty string."""
         top, _, rest = module.partition(".")
         if top in sys.stdlib_module_names:
             return ""

@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from triton_pyb.check.autocomplete import raised_text
 from triton_pyb.check.finding import Finding, Place, printable
 from triton_pyb.check.model import Model
-from triton_pyb.check.module_search import PB_UTILS, find_module
+from triton_pyb.check.module_search import PB_UTILS
 from triton_pyb.check.python_source import ATTACHED_LATER, PythonSource
-from triton_pyb.check.python_walk import Function, Import, at_import, certain_end, exit_call
+from triton_pyb.check.python_walk import Function, at_import, certain_end, exit_call
 from triton_pyb.check.rule import ModelRule
 from triton_pyb.check.rules.backend import parameter
 from triton_pyb.runtime.errors import did_you_mean
@@ -297,16 +297,17 @@ def _end_text(node: ast.AST) -> str:
 
 
 class ExitsAtImport(SourceRule):
-    """The stub process is ended from within while the model loads: the server start hangs.
+    """The stub process is ended from within while the model loads.
 
-    `os._exit` at import leaves the server waiting for an answer that never comes.
+    `os._exit` at import leaves the server waiting for an answer that never comes: its start hangs.  In initialize() the
+    server notices, and the model does not load.
 
     Source: measured on 24.10 (P_exits_at_import); stub_launcher.cc:637 waits without a timeout in 26.07 too.
     """
 
     code = "TPB1707"
     stage = "hang"
-    message = "{where} ends the stub process with {call}: the server start hangs"
+    message = "{where} ends the stub process with {call}: {effect}"
     fix = "raise an exception instead"
 
     def source(self, model: Model, source: PythonSource) -> Iterator[Finding]:
@@ -320,96 +321,16 @@ class ExitsAtImport(SourceRule):
         for where, body in bodies:
             node = certain_end(body)
             if isinstance(node, ast.Call) and exit_call(node) in ("os._exit", "os.abort"):
-                yield self.found(model, source.place(node), where=where, call=ast.unparse(node))
-
-
-class ImportMissing(SourceRule):
-    """A module that model.py imports is nowhere to be found.
-
-    Looked for beside model.py, in the model folder, in the standard library, in this Python and among widely used
-    packages.  Anything else must be installed where the server runs: `--ignore TPB1708` says that it is.
-
-    Source: measured on 24.10 (P_sibling_import_missing, E_step_model_broken_load).
-    """
-
-    code = "TPB1708"
-    message = "module '{module}' is not beside model.py, not in Python {python} and no known package{hint}"
-    fix = "put {file} into the version folder, or install it where the server runs"
-    said = "Internal: ModuleNotFoundError: No module named '{module}'"
-
-    def source(self, model: Model, source: PythonSource) -> Iterator[Finding]:
-        unsure = bool(model.config.map("parameters").get("EXECUTION_ENV_PATH"))
-        for current in (source, *source.siblings):
-            own = unsure or any(needle in current.data for needle in (b"sys.path", b"site.addsitedir"))
-            unsure = own
-            for item in current.imports:
-                missing = self._missing(source, current, item)
-                if missing and not item.guarded:
-                    yield self.found(
-                        model,
-                        current.place(item.node),
-                        severity="warning" if own else "error",
-                        stage="" if own else None,
-                        said="" if own else None,
-                        module=missing,
-                        python=".".join(map(str, model.target.python)),
-                        file=missing.split(".")[-1] + ".py",
-                        hint=did_you_mean(missing.split(".")[-1], _modules_in(source.folder)),
-                    )
-
-    def _missing(self, source: PythonSource, current: PythonSource, item: Import) -> str:
-        here = os.path.dirname(current.path)
-        if item.level:
-            base = here
-            for _ in range(item.level - 1):
-                base = os.path.dirname(base)
-            if len(base) < len(source.folder):
-                return ""  # beyond the package: another error, seen by --import
-            names = [item.module] if item.module else list(item.names)
-            package = os.path.basename(source.folder)
-            for name in names:
-                if name != "*" and not _exists(name, base) and not (not item.module and _defines(base, name)):
-                    return f"{package}.{name}" if base == source.folder else name
-            return ""
-        folders = source.search_folders
-        found = find_module(item.module, folders, source.model.folders)
-        if not found:
-            return item.module.split(".")[0]
-        if found in ("standard", "installed", "known"):
-            return ""
-        if "." in item.module and os.path.basename(found) in ("__init__.py", item.module.split(".")[0]):
-            inside = item.module.replace(".", os.sep)
-            if not any(_exists(inside, folder) for folder in folders):
-                return item.module
-        return ""
-
-
-def _exists(name: str, folder: str) -> bool:
-    path = os.path.join(folder, name.replace(".", os.sep))
-    if os.path.isfile(path + ".py") or os.path.isdir(path):
-        return True
-    parent, last = os.path.split(path)
-    try:
-        return any(file.startswith(last + ".") and file.endswith((".so", ".pyc")) for file in os.listdir(parent))
-    except OSError:
-        return False
-
-
-def _defines(folder: str, name: str) -> bool:
-    """True when ``from . import name`` may find a name in ``__init__.py``."""
-    path = os.path.join(folder, "__init__.py")
-    try:
-        with open(path, "rb") as stream:
-            return name.encode("utf-8", "replace") in stream.read(1 << 20)
-    except OSError:
-        return False
-
-
-def _modules_in(folder: str) -> list[str]:
-    try:
-        return [name.removesuffix(".py") for name in os.listdir(folder) if name.endswith(".py")]
-    except OSError:
-        return []
+                later = where in ("__init__()", "initialize()")
+                yield self.found(
+                    model,
+                    source.place(node),
+                    stage="load" if later else None,
+                    said="Internal: Stub process '{model}_0' is not healthy." if later else None,
+                    where=where,
+                    call=ast.unparse(node),
+                    effect="the model does not load" if later else "the server start hangs",
+                )
 
 
 class AttachedLater(SourceRule):
@@ -698,6 +619,8 @@ class ForceCpuValue(ModelRule):
 
 class WarmupRaises(SourceRule):
     """execute certainly raises, and a warmup sample runs it while the model loads.
+
+    The model does not load; now and then the whole server dies of it (SIGSEGV, seen on 24.10).
 
     Source: python_backend/src/python_be.cc:1106 (24.10), measured (W_model_raises).
     """
