@@ -73,13 +73,27 @@ def test_what_opencv_cannot_read_is_said(sample: Sample) -> None:
     assert "PNG" in raised.value.fix
 
 
-def test_a_gif_and_a_tiff_with_alpha_are_refused_by_every_opencv() -> None:
+def test_what_is_kept_from_every_opencv() -> None:
     """Also by those that would read them, otherwise than Pillow does."""
     files = {sample.name: sample.data for sample in CORPUS}
     with pytest.raises(NoPicture, match="it is a GIF, which OpenCV does not read here; send it as PNG"):
         decode_image(files["still.gif"], library="opencv")
+    with pytest.raises(NoPicture, match="it is a JPEG2000, which OpenCV does not read here; send it as PNG"):
+        decode_image(files["rgb.jp2"], library="opencv")
     with pytest.raises(NoPicture, match="it is a TIFF with an alpha channel, by which OpenCV darkens the colours"):
         decode_image(files["rgba.tif"], library="opencv")
+
+
+def test_an_animation_that_would_end_the_process() -> None:
+    """A frame that lies outside the picture: OpenCV 4.11 writes past its memory, and so never sees it."""
+    files = {sample.name: sample.data for sample in CORPUS}
+    data = bytearray(files["animated.png"])
+    control = data.index(b"fcTL")
+    data[control + 4 + 12 : control + 4 + 20] = b"\xff\xff\0\0\xff\xff\0\0"  # where it begins
+    data[control + 4 + 26 : control + 4 + 30] = zlib.crc32(data[control : control + 4 + 26]).to_bytes(4, "big")
+    np.testing.assert_array_equal(decode_image(bytes(data), library="opencv"), drawing())
+    still = picture_headers.still_png(bytes(data))
+    assert b"fcTL" not in still and b"acTL" not in still and picture_headers.read_header(still) is not None
 
 
 @pytest.mark.parametrize("share", [0.12, 0.5, 0.9])

@@ -10,7 +10,7 @@ import numpy as np
 from .dtypes import Array
 from .errors import Unavailable
 from .picture_formats import SEND_THE_FILE, from_base64, look, picture_name
-from .picture_headers import Header, read_header
+from .picture_headers import Header, read_header, still_png
 
 #: What Pillow may open here.  Not among them: EPS and WMF, which start other programs or need a screen, and TGA and
 #: others without a signature, as which any bytes may pass.  HEIF is there when the author imports ``pillow_heif``.
@@ -18,6 +18,9 @@ PILLOW_FORMATS = (
     *("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF", "JPEG2000", "PPM"),
     *("AVIF", "HEIF", "ICO", "MPO", "PCX", "PSD", "QOI", "SGI"),
 )
+#: What OpenCV does not get: few of its builds read GIF, and 5.0 fills transparent pixels; 4.11 dies of a JPEG 2000
+#: whose two headers disagree.
+_NOT_WITH_OPENCV = ("GIF", "JPEG2000")
 ENCODED_FORMATS = ("JPEG", "PNG", "WEBP")
 
 
@@ -278,11 +281,13 @@ def _decode_with_opencv(cv: Any, data: bytes, header: Optional[Header], mode: st
         if name:
             raise NoPicture(f"it looks like a picture in the format {name}, which OpenCV does not read here", found.fix)
         raise NoPicture(f"it looks like {found.like}", found.fix)
-    if header.format == "GIF":  # few builds of OpenCV read it, and 5.0 fills transparent pixels
-        raise NoPicture("it is a GIF, which OpenCV does not read here", "send it as PNG")
+    if header.format in _NOT_WITH_OPENCV:
+        raise NoPicture(f"it is a {header.format}, which OpenCV does not read here", "send it as PNG")
     if header.alpha:
         raise NoPicture("it is a TIFF with an alpha channel, by which OpenCV darkens the colours", "send it as PNG")
     flags = {1: 1, 2: cv.IMREAD_REDUCED_COLOR_2, 4: cv.IMREAD_REDUCED_COLOR_4, 8: cv.IMREAD_REDUCED_COLOR_8}[divisor]
+    if header.format == "PNG":
+        data = still_png(data)  # 4.11 writes past its memory where a frame of an animation lies outside the picture
     try:
         array = cv.imdecode(np.frombuffer(data, np.uint8), flags | cv.IMREAD_IGNORE_ORIENTATION)
     except cv.error as error:

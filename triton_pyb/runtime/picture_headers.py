@@ -74,6 +74,17 @@ def read_header(data: bytes) -> Optional[Header]:
     return None
 
 
+def still_png(data: bytes) -> bytes:
+    """A PNG that `read_header` finds whole, its colours alone: no animation, no metadata, no transparency."""
+    kept, position = [_PNG_SIGNATURE], 8
+    while kept[-1][4:8] != b"IEND":
+        end = position + 12 + struct.unpack_from(">I", data, position)[0]
+        if data[position + 4 : position + 5].isupper():
+            kept.append(data[position:end])
+        position = end
+    return b"".join(kept)
+
+
 def _jpeg(data: bytes) -> Header:
     width = height = 0
     orientation, position = 1, 2
