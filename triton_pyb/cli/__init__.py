@@ -18,6 +18,9 @@ from triton_pyb.runtime.errors import TritonPybError
 #: Verb -> module.  The order is that of ``--help``.
 COMMANDS = {
     "build": "triton_pyb.cli.build",
+    "diff": "triton_pyb.cli.diff",
+    "inspect": "triton_pyb.cli.inspect",
+    "rollback": "triton_pyb.cli.rollback",
     "run": "triton_pyb.cli.run",
     "serve": "triton_pyb.cli.serve",
     "emulate": "triton_pyb.cli.emulate",
