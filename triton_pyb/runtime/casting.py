@@ -46,6 +46,8 @@ def as_array(field: Field, value: Any) -> Any:
         )
     if array.dtype == field.numpy_dtype:
         return array
+    if array.size == 0:
+        return array.astype(field.numpy_dtype)  # an empty list is float64 to numpy
     cast = field.options.get("cast", "safe")
     if cast == "unsafe" or (cast == "same_kind" and np.can_cast(array.dtype, field.numpy_dtype, "same_kind")):
         with np.errstate(over="ignore", invalid="ignore"):

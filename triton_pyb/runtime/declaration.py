@@ -15,6 +15,7 @@ from .annotations import Lengths
 from .batch_options import BATCH_MODES, Problem, read_options
 from .context import Context
 from .errors import DeclarationError, did_you_mean, raise_all
+from .padding import variable_axes
 from .signature import Field, Signature
 from .state import SequenceMarker, StateMarker
 
@@ -89,6 +90,7 @@ def read_signature(
     reader.check_names("input", found_inputs)
     reader.check_names("output", found_outputs)
     reader.check_injected(found_inputs)
+    reader.check_padding(found_inputs, found_outputs)
     raise_all(reader.errors)
     if reader.unresolved:
         raise Unresolved("; ".join(reader.unresolved))
@@ -191,7 +193,7 @@ class _Reader:
         return name in self.injected
 
     def check_injected(self, inputs: Sequence[Field]) -> None:
-        names = [field.name for field in inputs]
+        known = {field.name: field for field in inputs if "instead_of" not in field.options}
         for argument, what in self.injected.items():
             if what["kind"] == "sequence" and self.batch not in ("each", "request"):
                 self.error(
@@ -206,12 +208,42 @@ class _Reader:
                 self.error(
                     "TPB118", f"argument '{argument}': Lengths(...) belongs to batch=\"pad\"", 'write batch="pad"'
                 )
-            elif what["input"] not in names:
+            elif what["input"] not in known:
                 self.error(
                     "TPB112",
                     f"argument '{argument}': Lengths('{what['input']}') names no input"
-                    f"{did_you_mean(what['input'], names)}",
-                    f"the inputs are {', '.join(map(repr, names))}",
+                    f"{did_you_mean(what['input'], known)}",
+                    f"the inputs are {', '.join(map(repr, known))}",
+                )
+            else:
+                self.check_lengths(argument, known[what["input"]])
+
+    def check_lengths(self, argument: str, field: Field) -> None:
+        if field.listed or not variable_axes(field):
+            self.error(
+                "TPB118",
+                f"argument '{argument}': input '{field.name}' is not padded: "
+                + ("Batch[...] keeps its items apart" if field.listed else f"all sizes of {field} are fixed"),
+                "leave the argument out",
+            )
+        may_be_absent = field.options.get("default", field.optional)
+        if may_be_absent and self.parameters[argument].default is inspect.Parameter.empty:
+            self.error(
+                "TPB118",
+                f"argument '{argument}': a request may come without input '{field.name}', and then it has no lengths",
+                f"write `{argument}: ... = None`",
+            )
+
+    def check_padding(self, inputs: Sequence[Field], outputs: Sequence[Field]) -> None:
+        """An output of open size would hold padding or not, depending on what else is in the call."""
+        padded = [field for field in inputs if -1 in field.shape and field.kind == "tensor" and not field.listed]
+        for output in outputs:
+            if self.batch == "pad" and padded and -1 in output.shape and not output.listed:
+                self.error(
+                    "TPB106",
+                    f"output '{output.name}' has an open size, and so has the padded input '{padded[0].name}': "
+                    "only a name says whether it is the same one",
+                    'name both sizes: ("T",) and ("T",) where padding is cut off again, ("T",) and ("K",) where not',
                 )
 
     def input(self, name: str, parameter: inspect.Parameter, given: Optional[Mapping[str, Any]]) -> List[Field]:

@@ -10,7 +10,7 @@ from .arrays import is_torch
 from .batching import Segment, cut, fresh, halves, join, split, stack_pictures
 from .errors import OutputError
 from .outputs import failures, joined_column, named_values
-from .padding import pad_rows, padded_symbols, row_symbols, unpad, variable_axes
+from .padding import pad_rows, row_symbols, unpad, variable_axes
 from .received import Received, item_words
 from .refusals import AUTHOR_ERRORS
 from .state import injected_values
@@ -60,8 +60,8 @@ class JoinedCalls:
         execution = self.execution
         arguments.update(injected_values(self.signature.injected, context, execution.state, execution.sequences))
         for name, what in self.signature.injected.items():
-            if what["kind"] == "lengths":
-                lengths = sizes[what["input"]]
+            lengths = sizes.get(what.get("input", ""))
+            if lengths is not None:  # without its optional input the argument keeps its default
                 arguments[name] = lengths[:, 0] if lengths.shape[1] == 1 else lengths
         try:
             value = execution.invoke(arguments)
@@ -72,17 +72,18 @@ class JoinedCalls:
         failed: Dict[int, Exception] = {}
         if context.rejected:
             failed.update(context.rejected)
-        padded = padded_symbols(self.signature.inputs) if self.signature.batch == "pad" else []
-        symbols = {name: size for name, size in received[0].symbols.items() if name not in padded}
-        if self.signature.batch == "list":
-            symbols = {}
+        symbols = _common_symbols(received)
+        symbols.update(self._padded_symbols(arguments, sizes))
+        per_row: List[Dict[str, int]] = []
+        for segment, request in zip(segments, received):
+            per_row += [request.symbols] * segment.n_items
         needed = {field.name for segment in segments for field in self.served[segment.request].assembly.fields}
         columns = {
-            field.name: joined_column(field, named[field.name], n_rows, self.where, failed, symbols)
+            field.name: joined_column(field, named[field.name], n_rows, self.where, failed, symbols, per_row)
             for field in self.signature.item_outputs
             if field.name in needed
         }
-        if padded:
+        if sizes:
             columns = self._unpadded(segments, columns, sizes)
         return columns, failures(failed, context.rejected)
 
@@ -93,21 +94,31 @@ class JoinedCalls:
         arguments: Dict[str, Any] = {}
         sizes: Dict[str, Any] = {}
         for field in self.signature.inputs:
-            if field.argument not in received[0].columns:
-                continue
+            if field.argument not in received[0].columns or field.argument in arguments:
+                continue  # absent, or the second form of a picture
             parts = [
                 cut(request.columns[field.argument], segment.start, segment.stop)
                 for segment, request in zip(segments, received)
             ]
             if self.signature.batch == "pad" and not field.listed and variable_axes(field):
                 arguments[field.argument], sizes[field.name] = pad_rows(field, parts, self.signature.options)
-            elif field.kind == "image" and not field.listed:
+            elif field.kind == "image" and not field.listed and isinstance(parts[0], list):
                 arguments[field.argument] = stack_pictures(field, [item for part in parts for item in part])
             else:
                 arguments[field.argument] = join(parts)
             if self.signature.options.get("fallback") == "split":  # the function may have worked in place before
                 arguments[field.argument] = fresh(arguments[field.argument], parts)
         return arguments, sizes
+
+    def _padded_symbols(self, arguments: Mapping[str, Any], sizes: Mapping[str, Any]) -> Dict[str, int]:
+        """What the named axes of the padded inputs are in this call's arrays."""
+        return {
+            str(field.shape[axis]): int(arguments[field.argument].shape[1 + axis])
+            for field in self.signature.inputs
+            if field.name in sizes and field.kind == "tensor"
+            for axis in variable_axes(field)
+            if isinstance(field.shape[axis], str)
+        }
 
     def _unpadded(
         self, segments: Sequence[Segment], columns: Dict[str, Any], sizes: Mapping[str, Any]
@@ -187,6 +198,15 @@ class JoinedCalls:
                 request.failed[segment.start] = refusal
             else:
                 request.refusal = refusal
+
+
+def _common_symbols(received: Sequence[Received]) -> Dict[str, int]:
+    """The named sizes that are the same in all requests of a call."""
+    return {
+        name: size
+        for name, size in received[0].symbols.items()
+        if all(request.symbols.get(name) == size for request in received)
+    }
 
 
 def _rows(segments: Sequence[Segment]) -> List[Tuple[int, int]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Collection, Dict, List, Mapping, Optional
+from typing import Any, Collection, Dict, List, Mapping, Optional, Sequence
 
 import numpy as np
 
@@ -94,14 +94,28 @@ def item_value(field: Field, value: Any, where: str, symbols: Mapping[str, int])
         array = as_array(field, value)
     except Unwritable as bad:
         raise OutputError(bad.code, f"output '{field.name}': {bad.reason}", where, bad.fix) from None
+    array = _nothing(array, field.fixed_shape)
     check_shape(field, array.shape, where, symbols)
     return array
 
 
 def joined_column(
-    field: Field, value: Any, n_rows: int, where: str, failed: Dict[int, Exception], symbols: Mapping[str, int]
+    field: Field,
+    value: Any,
+    n_rows: int,
+    where: str,
+    failed: Dict[int, Exception],
+    symbols: Mapping[str, int],
+    per_row: Sequence[Mapping[str, int]],
 ) -> Any:
     """One output of a joined call as an array of shape (n_rows, *shape); the very array returned where it fits.
+
+    Parameters
+    ----------
+    symbols : mapping of str to int
+        The named sizes of this call's arrays.
+    per_row : sequence of mapping of str to int, length n_rows
+        The named sizes of every item.
 
     Raises
     ------
@@ -109,11 +123,12 @@ def joined_column(
         When it has another number of rows, or is not what was declared.
     """
     if field.listed or field.kind in _ELEMENTS:
-        return _listed_column(field, value, n_rows, where, failed, symbols)
+        return _listed_column(field, value, n_rows, where, failed, per_row)
     try:
         array = as_array(field, value)
     except Unwritable as bad:
         raise OutputError(bad.code, f"output '{field.name}': {bad.reason}", where, bad.fix) from None
+    array = _nothing(array, (n_rows, *field.fixed_shape))
     rows = array.shape[0] if array.ndim else None
     if rows != n_rows:
         raise OutputError(
@@ -128,7 +143,12 @@ def joined_column(
 
 
 def _listed_column(
-    field: Field, value: Any, n_rows: int, where: str, failed: Dict[int, Exception], symbols: Mapping[str, int]
+    field: Field,
+    value: Any,
+    n_rows: int,
+    where: str,
+    failed: Dict[int, Exception],
+    per_row: Sequence[Mapping[str, int]],
 ) -> Any:
     """Entries one by one: a bad one fails its item only; None stands in its place, and in those of ItemErrors."""
     if isinstance(value, (str, bytes, dict)) or not hasattr(value, "__len__") or not hasattr(value, "__iter__"):
@@ -152,10 +172,18 @@ def _listed_column(
             failed.setdefault(index, entry.error)
         elif index not in failed:
             try:
-                items[index] = item_value(field, entry, where, symbols)
+                items[index] = item_value(field, entry, where, per_row[index])
             except OutputError as error:
                 failed[index] = error
     return items
+
+
+def _nothing(array: Any, shape: Sequence[int]) -> Any:
+    """``[]`` where the declared shape leaves no question what it is: no boxes of ``("N", 4)`` is (0, 4)."""
+    is_empty_list = tuple(array.shape) == (0,)
+    if is_empty_list and len(shape) > 1 and shape[0] in (-1, 0) and all(size >= 0 for size in shape[1:]):
+        return array.reshape(0, *shape[1:])
+    return array
 
 
 class Assembly:

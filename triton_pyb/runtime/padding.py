@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, Sequence, Tuple
+from typing import Any, Dict, Mapping, Sequence, Tuple
 
 import numpy as np
 
@@ -70,11 +70,6 @@ def unpad(field: Field, rows: Any, symbols: Mapping[str, int]) -> Any:
         slice(0, symbols[size]) if isinstance(size, str) and size in symbols else slice(None) for size in field.shape
     ]
     return rows[tuple(cuts)]
-
-
-def padded_symbols(fields: Sequence[Field]) -> List[str]:
-    """Names of the variable axes of these inputs."""
-    return [size for field in fields if field.kind == "tensor" for size in field.shape if isinstance(size, str)]
 
 
 def row_symbols(field: Field, sizes: Array, row: int) -> Dict[str, int]:
