@@ -13,7 +13,7 @@ from . import request as requests_module
 from . import surface
 from .errors import EmulatorError, TritonModelException
 from .messages import FINAL, RESCHEDULE, WireError, WireFault, WireRequest, WireResponse, unhealthy
-from .request import RELEASE_ALL, RELEASE_RESCHEDULE
+from .request import RELEASE_ALL, RELEASE_RESCHEDULE, RequestState
 from .sender import Exchange, Respond
 from .stub import Stub
 from .tracebacks import boundary, describe, formatted
@@ -62,6 +62,7 @@ class Model:
         self.module = self.importer.load(self.pb_utils, self.c_module)
         surface.add_c_names(self.c_module, self.pb_utils)
 
+    @boundary
     def auto_complete(self, config: Dict[str, Any]) -> Dict[str, Any]:
         """The configuration as `auto_complete_config` leaves it. Raises ModelFailed."""
         try:
@@ -89,6 +90,7 @@ class Model:
         except BaseException as error:
             raise ModelFailed(describe(error)) from error
 
+    @boundary
     def initialize(self, args: Dict[str, str]) -> None:
         """Import, build the model, run `initialize`. Raises ModelFailed."""
         try:
@@ -118,37 +120,36 @@ class Model:
             Exchange(stub, index, wire.key, list(wire.requested_outputs), stub.decoupled, respond)
             for index, wire in enumerate(wires)
         ]
-        for exchange in exchanges:
-            self._open.add(exchange)
-        requests = [
-            requests_module.from_wire(stub, wire, exchange) for wire, exchange in zip(wires, exchanges)
-        ]
+        self._open.update(exchanges)
+        requests = [requests_module.from_wire(stub, wire, exchange) for wire, exchange in zip(wires, exchanges)]
+        states: List[RequestState] = [request._pb for request in requests]
         self.returned = False
         failure = self._run(requests)
         self.returned = True
         if stub.fault is None:
             if failure is not None:
-                self._fail(requests, failure)
+                self._fail(states, exchanges, failure)
             else:
-                self._reschedule(requests)
+                self._reschedule(states, exchanges)
         if stub.fault is not None:
             for exchange in exchanges:
                 exchange.finish()
             return stub.fault
         unanswered = not stub.decoupled and not all(exchange.finished for exchange in exchanges)
-        exchanges.clear()
-        requests.clear()
+        for kept in (exchanges, requests, states):
+            kept.clear()
         if unanswered:
             gc.collect()  # a sender that only a cycle keeps will never be used: report its request now
         return None
 
+    @boundary
     def _run(self, requests: List[Any]) -> Optional[str]:
         """Run the model's `execute`; None, or the text of its failure."""
         try:
             if not hasattr(self.instance, "execute"):
                 path = f"{self.stub.version_dir}/model.py"
                 raise Refusal(f"Python model {path} does not implement `execute` method.")
-            returned = enter(self.instance.execute, list(requests))
+            returned = enter(self.instance.execute, requests)
             self.returned = True
             if self.stub.fault is not None:
                 return ""
@@ -225,15 +226,14 @@ class Model:
         except TritonModelException as refused:
             raise Refusal(str(refused)) from None
 
-    def _fail(self, requests: List[Any], failure: str) -> None:
+    def _fail(self, states: List[RequestState], exchanges: List[Exchange], failure: str) -> None:
         """Give every unfinished request of the batch the same error."""
         text = f"Failed to process the request(s) for model '{self.stub.instance_name}', message: {failure}"
         self.stub.link.log("ERROR", *_FAILED, text)
-        exchanges: List[Exchange] = [request._pb.exchange for request in requests]
         if not self.stub.decoupled and not failure.startswith("Unable to send response."):
             self._check_answered(exchanges)
-        for request in requests:
-            request._pb.release_flags = RELEASE_ALL
+        for state in states:
+            state.release_flags = RELEASE_ALL
         for exchange in exchanges:
             exchange.fail(WireResponse([], WireError("INTERNAL", text.split("\0")[0])))
 
@@ -249,10 +249,10 @@ class Model:
         except EmulatorError:
             pass  # kept by the stub, reported by execute
 
-    def _reschedule(self, requests: List[Any]) -> None:
-        for request in requests:
-            exchange: Exchange = request._pb.exchange
-            if request._pb.release_flags == RELEASE_RESCHEDULE and exchange.finish():
+    @staticmethod
+    def _reschedule(states: List[RequestState], exchanges: List[Exchange]) -> None:
+        for state, exchange in zip(states, exchanges):
+            if state.release_flags == RELEASE_RESCHEDULE and exchange.finish():
                 exchange.respond(exchange.index, None, RESCHEDULE)
 
     def _event_loop(self) -> asyncio.AbstractEventLoop:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 import traceback
 from types import CodeType, FrameType
-from typing import Any, Callable, List, Optional, Set
+from typing import Any, Callable, List, Optional, Set, TypeVar
 
 _FOLDER = os.path.dirname(os.path.abspath(__file__))
 _BOUNDARIES: Set[CodeType] = set()
 
 
-def boundary(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Mark `function` as the place where C++ calls into Python: no frame above it is shown."""
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def boundary(function: Function) -> Function:
+    """Mark `function` as a place where C++ calls into Python: no frame from it on is shown."""
     _BOUNDARIES.add(function.__code__)
     return function
 

@@ -128,7 +128,14 @@ def triton_string_to_numpy(triton_type_string):
 
 
 def build():
-    """The class, with its two helpers out of sight: pb_utils shows no other name."""
+    """The class, with its helpers out of sight: pb_utils shows no other name."""
+
+    def problem_of(work, config, kind, entry, allowed):
+        # Returned, not raised here: in a traceback the method that was called stands alone.
+        try:
+            work(config, kind, entry, allowed)
+        except Exception as problem:
+            return problem.with_traceback(None)
 
     def add(config, kind, entry, allowed):
         model = config["name"]
@@ -236,11 +243,15 @@ def build():
 
         def add_input(self, input):
             """Add an input, or complete the one of that name."""
-            add(self._model_config, "input", input, ["name", "data_type", "dims", "optional"])
+            problem = problem_of(add, self._model_config, "input", input, ["name", "data_type", "dims", "optional"])
+            if problem is not None:
+                raise problem
 
         def add_output(self, output):
             """Add an output, or complete the one of that name."""
-            add(self._model_config, "output", output, ["name", "data_type", "dims"])
+            problem = problem_of(add, self._model_config, "output", output, ["name", "data_type", "dims"])
+            if problem is not None:
+                raise problem
 
         def set_model_transaction_policy(self, transaction_policy_dict):
             """Set `decoupled`; ValueError when it was set to something else."""
