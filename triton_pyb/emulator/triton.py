@@ -52,7 +52,7 @@ class EmulatedTriton:
     auto_complete : bool
         False is ``--disable-auto-complete-config``.
     model_control_mode : {"none", "explicit"}
-        ``"explicit"`` loads `load_models` only and allows `load_model` and `unload_model`.
+        ``"explicit"`` loads `load_models` only (``["*"]`` for all) and allows `load_model` and `unload_model`.
     exit_on_error : bool
         Raise on entry when a model does not load; else it is just not ready.
 
@@ -118,7 +118,7 @@ class EmulatedTriton:
             raise failures[0] if len(failures) == 1 else SeveralErrors(failures)
 
     def _start(self) -> list[LoadFailed]:
-        if not self._explicit and not self._wanted:
+        if "*" in self._wanted or (not self._explicit and not self._wanted):
             return self._store.load_all()
         failures = []
         for name in self._wanted:
