@@ -16,6 +16,9 @@ class Tensor:
     def name(self) -> str:
         return self._name
 
+    def is_cpu(self) -> bool:
+        return True
+
     def as_numpy(self) -> "np.ndarray[Any, Any]":
         return self._array
 

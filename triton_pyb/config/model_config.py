@@ -77,6 +77,21 @@ def step_config(
     return config
 
 
+#: With "yes", Triton's default, every input is copied to the CPU before the model sees it.
+#: Source: python_backend README, "Input Tensor Device Placement".
+FORCE_CPU = "FORCE_CPU_ONLY_INPUT_TENSORS"
+
+
+def leave_inputs_on_device(config: ModelConfig) -> None:
+    """Let inputs stay where they are, for a step on a GPU whose function takes a torch.Tensor.
+
+    An instance on the CPU keeps Triton's default, and so does a parameter that the author wrote.
+    """
+    on_gpu = any(group.kind == model_config_pb2.ModelInstanceGroup.KIND_GPU for group in config.instance_group)
+    if on_gpu and FORCE_CPU not in config.parameters:
+        config.parameters[FORCE_CPU].string_value = "no"
+
+
 def core_config(
     name: str,
     inputs: Iterable[TensorConfig],

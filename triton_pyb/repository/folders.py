@@ -12,7 +12,14 @@ from typing import Any, NamedTuple
 from google.protobuf import text_format
 
 import triton_pyb
-from triton_pyb.config.model_config import ModelConfig, TensorConfig, ensemble_config, step_config, to_pbtxt
+from triton_pyb.config.model_config import (
+    ModelConfig,
+    TensorConfig,
+    ensemble_config,
+    leave_inputs_on_device,
+    step_config,
+    to_pbtxt,
+)
 from triton_pyb.config.options import apply_options, files_named
 from triton_pyb.config.releases import find_release
 from triton_pyb.runtime.adapter import SIGNATURE_FILE
@@ -117,9 +124,9 @@ class ModelFolder(NamedTuple):
 
     def config(self) -> Any:
         """The model's configuration."""
-        content = self.files["config.pbtxt"]
+        content = self.files.get("config.pbtxt", b"")  # Triton completes what an existing model does not say
         text = content.read_text(encoding="utf-8") if isinstance(content, Path) else content.decode()
-        return text_format.Parse(text, ModelConfig())
+        return text_format.Parse(text, ModelConfig(), allow_unknown_field=True)
 
     def with_config(self, change: Callable[[Any], None]) -> ModelFolder:
         """The same folder with a changed configuration; comments at its top stay."""
@@ -260,6 +267,8 @@ def _step_config(mark: StepMark, max_batch_size: int, max_queue_delay_microsecon
     for group in config.instance_group:
         if not group.kind:  # KIND_AUTO: a GPU when there is one, which a pre- or postprocess function does not use
             group.kind = CPU
+    if any(field.options.get("python") == "torch" for field in signature.inputs):
+        leave_inputs_on_device(config)
     return config
 
 

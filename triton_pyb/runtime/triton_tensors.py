@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.util
 from typing import Any, Optional
 
 import numpy as np
 
-from .arrays import is_torch
+from .arrays import is_torch, to_numpy
 from .signature import Field
 
 
@@ -35,6 +36,11 @@ def read_tensor(tensor: Any, field: Optional[Field], readonly: bool) -> Any:
         from torch.utils.dlpack import from_dlpack
 
         return from_dlpack(tensor.to_dlpack())
+    if not _on_cpu(tensor) and importlib.util.find_spec("torch") is not None:
+        # Another input of this step is wanted on the device, so none was brought to the CPU for us.
+        from torch.utils.dlpack import from_dlpack
+
+        return to_numpy(from_dlpack(tensor.to_dlpack()))
     is_numeric = field is not None and field.dtype != "BYTES"
     if readonly and is_numeric and _on_cpu(tensor) and hasattr(tensor, "__dlpack__"):
         array = np.from_dlpack(tensor)
