@@ -82,15 +82,22 @@ def stream(model: LoadedModel, request: WireRequest) -> Iterator[WireResponse]:
     """
     responses: queue.SimpleQueue[WireResponse] = queue.SimpleQueue()
     _refusable(model, request, responses.put, None)
-    return _until_final(responses)
+    return _until_final(model, request, responses)
 
 
-def _until_final(responses: queue.SimpleQueue[WireResponse]) -> Iterator[WireResponse]:
+def _until_final(
+    model: LoadedModel, request: WireRequest, responses: queue.SimpleQueue[WireResponse]
+) -> Iterator[WireResponse]:
+    """One response after the other; who stops reading before the last one has gone away."""
     final = False
-    while not final:
-        response = responses.get()
-        final = response.final
-        yield response
+    try:
+        while not final:
+            response = responses.get()
+            final = response.final
+            yield response
+    finally:
+        if not final:
+            model.cancel(request)
 
 
 def _refusable(model: LoadedModel, request: WireRequest, deliver: Deliver, meeting: Meeting | None) -> None:

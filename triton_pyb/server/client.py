@@ -154,10 +154,12 @@ class TritonClient:
             )
         request = self._request(model, inputs, outputs, parameters, version)
         answers: queue.SimpleQueue[tuple[Any, Any]] = queue.SimpleQueue()
-        with self._connection.new_client() as client:
+        finished = False
+        client = self._connection.new_client()
+        try:
             client.start_stream(lambda result, error: answers.put((result, error)))
             client.async_stream_infer(model, **request, enable_empty_final_response=True, **options)
-            while True:
+            while not finished:
                 try:
                     result, error = answers.get(timeout=self._connection.timeout_s)
                 except queue.Empty:
@@ -168,8 +170,10 @@ class TritonClient:
                 if response.outputs:
                     yield _arrays(result)
                 final = response.parameters.get("triton_final_response")
-                if final is None or final.bool_param:
-                    return
+                finished = final is None or final.bool_param
+        finally:
+            client.stop_stream(cancel_requests=not finished)  # else it waits for the end of a stream nobody reads
+            client.close()
 
     # ---- models
 
