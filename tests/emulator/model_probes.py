@@ -23,10 +23,12 @@ import tritonclient.grpc
 import tritonclient.http
 from tritonclient.utils import InferenceServerException
 
-from tests.probes import compare, probe_cases
+from tests.probes import compare
+from tests.probes import probe_cases as _untyped_cases
 from triton_pyb.emulator import EmulatedTriton
 from triton_pyb.emulator.endpoints import Endpoints
 
+probe_cases: Any = _untyped_cases
 REAL: dict[str, Any] = json.loads(Path(probe_cases.__file__).with_name("real_results.json").read_text())["models"]
 PROBES: dict[str, Any] = {name: probe for name, probe in probe_cases.MODEL_PROBES.items() if name in REAL}
 _NUMPY = {"FP32": "f4", "FP64": "f8", "INT32": "i4", "INT64": "i8", "UINT8": "u1", "BOOL": "?", "BYTES": "O"}

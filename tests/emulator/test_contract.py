@@ -55,7 +55,7 @@ def test_a_broken_rule_fails_the_request_unless_it_is_switched_off(rule: str, tm
         assert (broken.value.rule, broken.value.finding.code, broken.value.finding.what) == (rule, code, what)
         assert broken.value.status == 500
     for options in ({"strict_off": {rule}}, {"mode": "faithful"}):
-        with EmulatedTriton(tmp_path, inline=True, **options) as triton:  # type: ignore[arg-type]
+        with EmulatedTriton(tmp_path, inline=True, **options) as triton:
             triton.infer("m", {"IN": [0, 0]})
 
 

@@ -27,7 +27,7 @@ class BrokenRule(WireFault):
     rule: str = ""
 
 
-def _broken(rule: str, code: str, what: str, where: str, fix: str) -> BrokenRule:
+def _broken(code: str, what: str, where: str, fix: str, rule: str) -> BrokenRule:
     fault = BrokenRule(code, what, where, fix)
     fault.rule = rule
     return fault
@@ -70,29 +70,29 @@ class Contract:
         for name in response.dropped:
             if name not in self.outputs:
                 yield _broken(
-                    "undeclared_output",
                     "TPB575",
                     f"output '{name}' is not declared, config.pbtxt has {sorted(self.outputs) or 'no outputs'}"
                     + did_you_mean(name, self.outputs),
                     where,
                     "correct the tensor's name, or declare it: the server drops it without a word",
+                    "undeclared_output",
                 )
         for name in pending.request.requested_outputs:
             if name not in names:
                 yield _broken(
-                    "missing_output",
                     "TPB570",
                     f"output '{name}' is missing, got {sorted(names) or 'no outputs'}",
                     where,
                     f"put a tensor '{name}' into every InferenceResponse, or request fewer outputs",
+                    "missing_output",
                 )
         for name in sorted({name for name in names if names.count(name) > 1}):
             yield _broken(
-                "duplicate_output",
                 "TPB571",
                 f"output '{name}' stands {names.count(name)} times in one response",
                 where,
                 "put each output into a response once",
+                "duplicate_output",
             )
         for tensor in response.outputs:
             yield from self._tensor(tensor, self.outputs[tensor.name], pending.rows)
@@ -102,28 +102,28 @@ class Contract:
         expected = wire_name(declared["data_type"])
         if tensor.datatype != expected:
             yield _broken(
-                "dtype",
                 "TPB572",
                 f"got data type {tensor.datatype}, config.pbtxt declares {expected}",
                 where,
                 f"return a {expected} array, or declare {tensor.datatype}",
+                "dtype",
             )
         dims = declared["dims"]
         full = [-1, *dims] if self.batching else dims
         if not fits(full, tensor.shape):
             yield _broken(
-                "shape",
                 "TPB573",
                 f"got shape {listed(tensor.shape)}, config.pbtxt declares {listed(full)}"
                 + (" (-1 first is the batch axis)" if self.batching else ""),
                 where,
                 "return the declared shape, or correct dims",
+                "shape",
             )
         elif self.batching and tensor.shape[0] != rows:
             yield _broken(
-                "rows",
                 "TPB574",
                 f"got {tensor.shape[0]} rows for a request of {rows}",
                 where,
                 "return one row per row of the request",
+                "rows",
             )

@@ -95,9 +95,7 @@ def test_gpu_memory_without_a_gpu() -> None:
 
 def test_parameters_the_server_cannot_read() -> None:
     pb = _pb(_identity)
-    request = pb.InferenceRequest(
-        inputs=[], requested_output_names=[], model_name="ready", parameters={"a": 2**70}
-    )
+    request = pb.InferenceRequest(inputs=[], requested_output_names=[], model_name="ready", parameters={"a": 2**70})
     assert request.exec().error().message().endswith("Unsupported value type on parameters")
 
 
