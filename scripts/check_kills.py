@@ -1,6 +1,6 @@
 """Kill builds with SIGKILL at random moments; print what a server could have seen, and what was left behind.
 
-    python scripts/check_kills.py --kills 200 --seed 1
+python scripts/check_kills.py --kills 200 --seed 1
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Republish a pipeline under load into a real Triton that polls; print totals.
 
-    python scripts/check_republish.py --publishes 50 --poll-secs 1
+python scripts/check_republish.py --publishes 50 --poll-secs 1
 """
 
 from __future__ import annotations
@@ -91,7 +91,9 @@ def republish(publishes: int, poll_secs: int, clients: int, keep: int) -> dict[s
             "answers": load.answers,
             "wrong": load.wrong[:5],
             "wrong_count": len(load.wrong),
-            "errors_logged": [line for line in log.splitlines() if re.match(r"E\d{4} ", line) and "cuda" not in line.lower()][:5],
+            "errors_logged": [
+                line for line in log.splitlines() if re.match(r"E\d{4} ", line) and "cuda" not in line.lower()
+            ][:5],
             "step versions published": 2 * (publishes + 1),
             "instances started": sum(started.values()),
             "seen after, median s": round(float(np.median(seconds)), 2),

@@ -19,6 +19,7 @@ from triton_pyb.runtime.errors import TritonPybError
 COMMANDS = {
     "build": "triton_pyb.cli.build",
     "diff": "triton_pyb.cli.diff",
+    "import": "triton_pyb.cli.import_",
     "inspect": "triton_pyb.cli.inspect",
     "rollback": "triton_pyb.cli.rollback",
     "run": "triton_pyb.cli.run",

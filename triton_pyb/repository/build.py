@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from triton_pyb.config.releases import Release, find_release
-from triton_pyb.runtime.pipeline import Pipeline
-from triton_pyb.runtime.steps import mark_of
 
 from .archive_check import check_archive
 from .environment import pack_environment, with_environment, write_image
-from .folders import ModelFolder, core_folder, ensemble_folder, step_folder
-from .graph import Graph, resolve
+from .folders import ModelFolder, ensemble_folder
+from .graph import Graph
 from .ownership import check_ownership
+from .plan import Plan, make_plans
 from .publish import publish
 from .release_check import check_release, shm_need_bytes
 from .target import BuildError, load_target
@@ -25,9 +24,6 @@ from .versions import KEEP, Published, publish_versions
 DOCKER_SHM_BYTES = 64 << 20
 
 __all__ = ["BuildError", "Built", "build"]
-
-#: For a step that is built alone and says nothing: the pipeline's default.
-DEFAULT_MAX_BATCH_SIZE = 8
 
 
 class Built(NamedTuple):
@@ -82,7 +78,7 @@ def build(
 
     Parameters
     ----------
-    target : str, Pipeline or marked function
+    target : str, Pipeline, marked function, core model, or a list of them
         ``"app.py:pipeline"``, or the object itself.
     overwrite : bool
         Also replace model folders that something else made, and edits made by hand.
@@ -104,50 +100,54 @@ def build(
         When anything is wrong with the declaration, a model file or the repository; then nothing was written.
     """
     thing = load_target(target) if isinstance(target, str) else target
-    graph: Graph | None = None
-    if isinstance(thing, Pipeline):
-        graph = resolve(thing)
-        folders = [
-            folder._replace(source=folder.source._replace(pipeline=thing.name))
-            for folder in [*_node_folders(graph), ensemble_folder(graph)]
-        ]
-        max_batch_size = thing.max_batch_size
-    else:
-        folders = [_single_folder(thing)]
-        mark = mark_of(thing)
-        said = mark.max_batch_size if mark is not None else None
-        max_batch_size = DEFAULT_MAX_BATCH_SIZE if said is None else said
+    plans = make_plans(thing)
     container = find_release(release) if release else None
-    if container is not None:
-        check_release(folders, container)
-        release = container.name
-        folders = [folder._replace(release=release) for folder in folders]
-    image: Path | None = None
-    if env != "none" or env_archive:
-        if container is None:
-            raise BuildError(
-                "TPB458",
-                f"env={env!r} needs to know the container's Python and glibc",
-                "release=",
-                'say the release: release="24.10", or --release 24.10',
-            )
-        if env != "image":
-            folders = [_with_packages(folder, container, env_archive) for folder in folders]
-    folders = [folder.with_manifest() for folder in folders]
+    if container is None and (env != "none" or env_archive):
+        raise BuildError(
+            "TPB458",
+            f"env={env!r} needs to know the container's Python and glibc",
+            "release=",
+            'say the release: release="24.10", or --release 24.10',
+        )
+    plans = [_for_container(plan, container, env == "pack", env_archive) for plan in plans]
     if not overwrite:
-        for folder in folders:
+        for folder in _all(plans):
             check_ownership(folder, Path(repository) / folder.name)
     warnings: tuple[str, ...] = ()
     if new_version:
-        folders = _publish_versions(folders, graph, Path(repository), keep)
+        plans = [_publish_versions(plan, Path(repository), keep) for plan in plans]
     else:
-        warnings = publish(folders, Path(repository))
-    if env == "image" and container is not None:
-        image = write_image(folders, container, Path(repository))
-    third_party = sorted({name for folder in folders for name in folder.third_party} - {"numpy"})
+        warnings = publish(_all(plans), Path(repository))
+    image = write_image(_all(plans), container, Path(repository)) if env == "image" and container else None
+    return _built(plans, Path(repository), container, warnings, image)
+
+
+def _all(plans: Sequence[Plan]) -> list[ModelFolder]:
+    """Every folder once."""
+    return list({folder.name: folder for plan in plans for folder in plan.folders}.values())
+
+
+def _for_container(plan: Plan, container: Release | None, pack: bool, env_archive: str | os.PathLike[str]) -> Plan:
+    """What depends on the release; then the manifests."""
+    folders: Sequence[ModelFolder] = plan.folders
+    if container is not None:
+        check_release(folders, container)
+        folders = [folder._replace(release=container.name) for folder in folders]
+        if pack or env_archive:
+            folders = [_with_packages(folder, container, env_archive) for folder in folders]
+    return plan._replace(folders=tuple(folder.with_manifest() for folder in folders))
+
+
+def _built(
+    plans: Sequence[Plan],
+    repository: Path,
+    container: Release | None,
+    warnings: tuple[str, ...],
+    image: Path | None,
+) -> Built:
+    folders = _all(plans)
     notes = tuple(dict.fromkeys(note for folder in folders for note in folder.notes))
-    requirements = tuple(sorted({line for folder in folders for line in folder.requirements}))
-    if max_batch_size == 0:
+    if not all(plan.joins for plan in plans):
         notes += ("max_batch_size is 0: the server never joins requests; set max_batch_size=8 to let it",)
     notes += warnings
     shm_bytes = shm_need_bytes(folders, container or find_release("latest"))
@@ -156,15 +156,14 @@ def build(
             f"the Python models take about {shm_bytes >> 20} MiB of shared memory, docker gives 64 MiB: run the "
             f"container with --shm-size={max(128, (shm_bytes >> 20) * 5 // 4)}m",
         )
-    names = tuple(folder.name for folder in folders)
     return Built(
-        Path(repository),
-        names[-1],
-        names,
-        tuple(third_party),
+        repository,
+        plans[-1].folders[-1].name,
+        tuple(folder.name for folder in folders),
+        tuple(sorted({name for folder in folders for name in folder.third_party} - {"numpy"})),
         notes,
-        graph,
-        requirements,
+        next((plan.graph for plan in reversed(plans) if plan.graph is not None), None),
+        tuple(sorted({line for folder in folders for line in folder.requirements})),
         container.name if container else "",
         shm_bytes,
         image,
@@ -184,45 +183,17 @@ def _with_packages(folder: ModelFolder, container: Release, env_archive: str | o
     return with_environment(folder, pack_environment(folder.requirements, container))
 
 
-def _publish_versions(
-    folders: list[ModelFolder], graph: Graph | None, repository: Path, keep: int
-) -> list[ModelFolder]:
-    if graph is None:
-        return [published.folder for published in publish_versions(folders, None, repository, keep)]
-    *steps, ensemble = folders
+def _publish_versions(plan: Plan, repository: Path, keep: int) -> Plan:
+    """The plan as it was published: with the names and versions that the models got."""
+    if plan.graph is None:
+        placed = publish_versions(plan.folders, None, repository, keep)
+        return plan._replace(folders=tuple(published.folder for published in placed))
+    graph = plan.graph
+    *steps, ensemble = plan.folders
 
     def make_entry(placed: Sequence[Published]) -> ModelFolder:
         names = {step.name: (there.name, there.version) for step, there in zip(steps, placed, strict=True)}
         return ensemble_folder(graph, names)._replace(source=ensemble.source, release=ensemble.release)
 
-    return [published.folder for published in publish_versions(steps, make_entry, repository, keep)]
-
-
-def _node_folders(graph: Graph) -> list[ModelFolder]:
-    folders = []
-    for node, step in zip(graph.nodes, graph.pipeline.steps, strict=True):
-        if node.core is not None:
-            folders.append(core_folder(node.core, getattr(step.model, "config", None)))
-        elif node.mark is not None:
-            folders.append(
-                step_folder(
-                    node.mark,
-                    step.model,
-                    max_batch_size=graph.pipeline.max_batch_size,
-                    max_queue_delay_microseconds=graph.pipeline.max_queue_delay_microseconds,
-                )
-            )
-    return folders
-
-
-def _single_folder(step: Any) -> ModelFolder:
-    mark = mark_of(step)
-    if mark is None:
-        raise BuildError(
-            "TPB407",
-            f"{step!r} is neither a pipeline nor a step",
-            "build()",
-            "decorate the function with @preprocess, @postprocess or @model, or make a Pipeline",
-        )
-    said = mark.max_batch_size
-    return step_folder(mark, step, max_batch_size=DEFAULT_MAX_BATCH_SIZE if said is None else said)
+    placed = publish_versions(steps, make_entry, repository, keep)
+    return plan._replace(folders=tuple(published.folder for published in placed))

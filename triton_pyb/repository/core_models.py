@@ -70,6 +70,20 @@ def resolve_core(core: CoreModel, max_batch_size: int, max_queue_delay_microseco
     return ResolvedCore(config, inputs, outputs, source, file_name, core.where)
 
 
+def resolve_alone(core: CoreModel, max_batch_size: int) -> ResolvedCore:
+    """A core model that is built without a pipeline; an existing one needs no config.pbtxt then.
+
+    Raises
+    ------
+    GraphError
+        When there is no such file, or it cannot be read.
+    """
+    if not isinstance(core, ExistingModel):
+        return resolve_core(core, max_batch_size, 0)
+    source = locate(core)
+    return ResolvedCore(ModelConfig(name=core.name), (), (), source, "", core.where)
+
+
 def locate(core: CoreModel) -> Path:
     """The file or folder behind ``path``: beside the declaration, absolute, or inside a package."""
     if core.path.startswith("package:"):

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from triton_pyb.config.release_features import FIELDS, PB_UTILS_NAMES, VALUES
 from triton_pyb.config.releases import Release
+from triton_pyb.config.schema import model_config_pb2
 from triton_pyb.runtime.errors import SeveralErrors, TritonPybError
 
 from .folders import ModelFolder
@@ -217,6 +218,7 @@ def _config_errors(folder: ModelFolder, release: Release) -> Iterator[BuildError
     for used, since, what in (
         (config.model_transaction_policy.decoupled, "22.05", "a generator (a decoupled model)"),
         (config.HasField("sequence_batching") and not folder.as_it_is, "22.02", "SequenceState"),
+        (_has_bf16(config), "24.08", "BF16 (which a function takes and gives through DLPack)"),
     ):
         if used and f"{folder.version}/model.py" in folder.files and not release.at_least(since):
             yield BuildError(
@@ -225,6 +227,11 @@ def _config_errors(folder: ModelFolder, release: Release) -> Iterator[BuildError
                 f"model '{folder.name}' ({folder.source})",
                 f"do without it, or build for {since} or later",
             )
+
+
+def _has_bf16(config: Any) -> bool:
+    bf16 = model_config_pb2().DataType.Value("TYPE_BF16")
+    return any(tensor.data_type == bf16 for tensor in [*config.input, *config.output])
 
 
 def later_fields(message: Any, path: str = "") -> Iterator[tuple[str, str]]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from triton_pyb.runtime.errors import TritonPybError, did_you_mean
-from triton_pyb.runtime.pipeline import Pipeline
+from triton_pyb.runtime.pipeline import CoreModel, Pipeline
 from triton_pyb.runtime.steps import mark_of
 
 
@@ -70,7 +70,7 @@ def _named(names: dict[str, Any], name: str, target: str) -> Any:
             f"target {target!r}",
             f"it has {', '.join(map(repr, usable)) or 'no pipeline and no step'}",
         )
-    if name not in usable:
+    if name not in usable and not _is_core_or_list(names[name]):
         raise BuildError(
             "TPB403",
             f"'{name}' is {type(names[name]).__name__}, neither a pipeline nor a step",
@@ -78,6 +78,13 @@ def _named(names: dict[str, Any], name: str, target: str) -> Any:
             f"the module has {', '.join(map(repr, usable)) or 'no pipeline and no step'}",
         )
     return names[name]
+
+
+def _is_core_or_list(value: Any) -> bool:
+    """What can be built when it is named: a core model, or a list of things to build."""
+    if isinstance(value, (list, tuple)) and value:
+        return all(isinstance(item, (Pipeline, CoreModel)) or mark_of(item) is not None for item in value)
+    return isinstance(value, CoreModel)
 
 
 def _only(names: dict[str, Any], target: str) -> Any:

@@ -187,7 +187,7 @@ def _same_interface(config: ModelConfig, place: Path) -> bool:
 def read_config(path: Path) -> Any:
     """A config.pbtxt; None when there is none, or it does not parse."""
     try:
-        return text_format.Parse(path.read_text(encoding="utf-8"), ModelConfig())
+        return text_format.Parse(path.read_text(encoding="utf-8"), ModelConfig(), allow_unknown_field=True)
     except (OSError, UnicodeDecodeError, text_format.ParseError):
         return None
 
