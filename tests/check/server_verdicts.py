@@ -18,7 +18,7 @@ from triton_pyb.server import RealTriton, ServerError
 ALONE = ("hang", "crash")
 
 #: An exception during warm-up is a load error, and now and then the end of the server (SIGSEGV, 24.10).
-AT_TIMES_DEADLY = ("TPB1715",)
+AT_TIMES_DEADLY = ("TPB1408", "TPB1715")
 
 
 @dataclass

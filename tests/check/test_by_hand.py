@@ -156,3 +156,29 @@ def test_release_21_10_lacks_what_came_later(tmp_path: Path) -> None:
     assert {(f.code, f.severity) for f in old} == {("TPB1801", "error"), ("TPB1805", "error"), ("TPB1805", "warning")}
     assert codes(check(tmp_path, release="23.05")) == set()
     assert "field 'optional' needs release 22.01; the target is 21.10" in [f.message for f in old]
+
+
+def test_a_true_copy_of_pb_utils_is_a_warning(tmp_path: Path) -> None:
+    copy = "def deserialize_bytes_tensor(encoded):\n    ...\n"
+    write(model(m__1__triton_python_backend_utils_DOT_py=copy), tmp_path)
+    assert [(f.code, f.severity) for f in check(tmp_path)] == [("TPB1742", "warning")]
+
+
+def test_os_exit_in_initialize_is_noticed_by_the_server(tmp_path: Path) -> None:
+    source = "import os\n" + MODEL_PY + "\n    def initialize(self, args):\n        os._exit(3)\n"
+    write(model(source=source), tmp_path)
+    (found,) = check(tmp_path)
+    assert (found.code, found.stage) == ("TPB1707", "load")
+    assert found.said == "Internal: Stub process 'm_0' is not healthy."
+
+
+def test_names_that_a_shell_changes(tmp_path: Path) -> None:
+    """Measured on 24.10: these hang the start of the server, the others load."""
+    broken = [f"m{c}x" for c in (";", "(", ")", "'", '"', "&", "|", "<", ">", "`", "$", " ", "{a,b}", "*")] + ["m\\\\x"]
+    fine = [f"m{c}x" for c in "#~!%=+@^:,-._"] + ["m[x]x", "m{a}x"]
+    for name in (*broken, *fine):
+        write(
+            {f"{name}/config.pbtxt": GOOD_CONFIG.replace('name: "m"\n', ""), f"{name}/1/model.py": MODEL_PY}, tmp_path
+        )
+    found = {finding.model for finding in check(tmp_path, select=["TPB1507"])}
+    assert found == set(broken)

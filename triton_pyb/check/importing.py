@@ -86,7 +86,7 @@ def run_child(model: Model, timeout_s: float = TIMEOUT_S) -> str:
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
-        return f"the model did not load within {timeout_s:.0f} s"
+        return f"the model did not load within {timeout_s:g} s"
     for line in output.splitlines():
         if line.startswith(_MARK):
             return str(json.loads(line[len(_MARK) :]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import os
 import re
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ from triton_pyb.check.rule import ModelRule, RepositoryRule
 
 _CONFIG = frozenset({"config"})
 #: What a shell does not take literally.  Source: stub_launcher.cc starts the stub through ``bash -c``, unquoted.
-_SHELL = re.compile(r"[\s$`\"'\\;&|<>()]")
+_SHELL = re.compile(r"[\s$`\"'\\;&|<>()]|\{[^{}]*(?:,|\.\.)[^{}]*\}")
 _CONFIG_NAMES = re.compile(r"config\.(pbtx|pbtext|pb|prototxt|txt|pbtxt\.txt|pbtxt\.bak|json|yaml|yml)$", re.I)
 
 
@@ -204,12 +205,12 @@ class VersionOverflow(ModelRule):
 
 
 class ShellName(ModelRule):
-    """The name of a Python model holds a character that a shell does not take literally.
+    r"""The name of a Python model holds a character that a shell does not take literally.
 
     The stub process is started through `bash -c` with an unquoted path: a space or `$` in the name hangs the server
     start up to 25.07.
 
-    Source: python_backend/src/stub_launcher.cc (24.10), measured (R_folder_name_with_space, R_folder_name_quote_shell).
+    Source: python_backend/src/stub_launcher.cc (24.10), measured for white space and $ ` " ' \ ; & | < > ( ) {a,b}.
     """
 
     code = "TPB1507"
@@ -219,11 +220,23 @@ class ShellName(ModelRule):
     fix = "rename the folder: letters, digits, '_', '-' and '.' only"
 
     def check(self, model: Model) -> Iterator[Finding]:
-        match = _SHELL.search(model.name)
-        if match and model.selected_versions:
-            character = "a space" if match.group() == " " else repr(match.group())
+        found = _broken_by_a_shell(model)
+        if found and model.selected_versions:
+            character = "a space" if found == " " else repr(found)
             name = printable(model.name)
             yield self.found(model, Place(model.path), name=name, character=character, effect=_hangs(model))
+
+
+def _broken_by_a_shell(model: Model) -> str:
+    """The part of a name that bash would change; a pattern only when it fits another folder too."""
+    match = _SHELL.search(model.name)
+    if match:
+        return match.group()
+    if any(character in model.name for character in "*?["):
+        beside = fnmatch.filter(model.folders.names(os.path.dirname(model.path)), model.name)
+        if set(beside) - {model.name}:
+            return next(character for character in "*?[" if character in model.name)
+    return ""
 
 
 class NonAsciiName(ModelRule):

@@ -445,23 +445,30 @@ class ShadowedSibling(TrapRule):
                     break
 
 
-class CopiedPbUtils(TrapRule):
-    """A copy of triton_python_backend_utils.py lies in the model folder.
+class CopiedPbUtils(SourceRule):
+    """A triton_python_backend_utils.py lies in the model folder, and wins over the server's.
 
-    Harmless in 24.10, fatal in older releases, where it hides the one that belongs to the server.
+    A true copy is harmless in 24.10 and fatal in older releases; a stand-in for tests lacks what the stub needs, and
+    the model does not load.
 
-    Source: server issues 3332 and 4743.
+    Source: server issues 3332 and 4743; measured on 24.10 ("has no attribute 'deserialize_bytes_tensor'").
     """
 
     code = "TPB1742"
-    message = "{file} is a copy of what the server brings"
+    message = "{file} {what}"
     fix = "remove it; for tests use the emulator of triton_pyb"
+    said = "Internal: AttributeError: module 'triton_python_backend_utils' has no attribute 'deserialize_bytes_tensor'"
 
     def source(self, model: Model, source: PythonSource) -> Iterator[Finding]:
         for folder in source.search_folders:
             path = os.path.join(folder, "triton_python_backend_utils.py")
-            if os.path.isfile(path):
-                yield self.found(model, Place(path), file=printable(os.path.relpath(path, model.path)))
+            if not os.path.isfile(path):
+                continue
+            copy = b"def deserialize_bytes_tensor" in PythonSource(path, folder, model).data
+            late = {"severity": "warning", "stage": "", "said": ""} if copy else {}
+            what = "is a copy of what the server brings" if copy else "hides the server's, and lacks what it needs"
+            file = printable(os.path.relpath(path, model.path))
+            yield self.found(model, Place(path), file=file, what=what, **late)
 
 
 class CompletionDropped(TrapRule):

@@ -224,18 +224,22 @@ class WarmupDims(WarmupRule):
 
 
 class WarmupBatch(ModelRule):
-    """A warmup sample is larger than max_batch_size: the server process dies.
+    """A warmup sample is larger than max_batch_size: the model does not load, or the whole server dies.
 
-    The Python backend runs as many requests at once as the sample says, beyond what it has room for.
+    A warm-up that fails ends the process of 24.10 now and then (SIGSEGV); otherwise the model is unavailable.
 
-    Source: measured on 24.10 (case W_batch_gt_max: exit -11).
+    Source: measured on 24.10 (case W_batch_gt_max: exit -11; "max allowed is 8").
     """
 
     code = "TPB1408"
     needs = frozenset({"config", "python"})
     stage = "crash"
-    message = "warmup sample '{sample}' has batch_size {got}, above max_batch_size {most}: the whole server dies"
+    message = "warmup sample '{sample}' has batch_size {got}, above max_batch_size {most}: the server may die of it"
     fix = "write batch_size: {most} at most"
+    said = (
+        "Invalid argument: failed to run warmup sample '{sample}': batch size {got} for '{model}_0', max allowed is "
+        "{allowed}"
+    )
 
     def check(self, model: Model) -> Iterator[Finding]:
         most = max(model.max_batch_size, 1)
@@ -247,6 +251,7 @@ class WarmupBatch(ModelRule):
                     sample=sample["name"],
                     got=sample["batch_size"],
                     most=most,
+                    allowed=max(model.max_batch_size, 0),
                 )
 
 
