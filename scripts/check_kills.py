@@ -21,7 +21,6 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from tests.repository.applications import pipeline_text, tree, write
 from triton_pyb.repository import build
 
-
 #: About as long as a build writes and exchanges on a machine that is busy with other things.
 WRITING_S = 0.1
 

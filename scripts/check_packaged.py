@@ -18,9 +18,9 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from triton_pyb.repository import build
-from triton_pyb.repository.versions import read_config
-from triton_pyb.server import RealTriton
+from triton_pyb.repository import build  # noqa: E402
+from triton_pyb.repository.versions import read_config  # noqa: E402
+from triton_pyb.server import RealTriton  # noqa: E402
 
 EXAMPLES = ("digit_classification", "text_detection")
 

@@ -179,7 +179,7 @@ def _rest(config: Any) -> str:
     del rest.ensemble_scheduling.step[:]
     if not rest.ensemble_scheduling.ListFields():
         rest.ClearField("ensemble_scheduling")
-    return text_format.MessageToString(rest, as_utf8=True, as_one_line=True)
+    return str(text_format.MessageToString(rest, as_utf8=True, as_one_line=True))
 
 
 # ---- is it the same?
@@ -191,9 +191,9 @@ def _differs(module: Path, name: str, config: Any) -> str:
         for made in load_target(f"{module}:repository"):
             if isinstance(made, Pipeline) and made.name == name:
                 built = ensemble_folder(resolve(made)).config()
-                return str(_first_difference(_normal(config, name), _normal(built, name)))
+                return _first_difference(_normal(config, name), _normal(built, name))
     except (TritonPybError, OptionsError) as error:
-        return str(error.what)
+        return error.what
     return "the module does not hold it"
 
 
