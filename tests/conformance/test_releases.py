@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
+
+from triton_pyb.repository import BuildError, build
 
 from . import option_steps
 from .conftest import Emulated, answered, failure
@@ -53,3 +56,13 @@ def test_readonly_without_dlpack_takes_the_copy(release: tuple[str, Emulated]) -
         assert "read-only" in failure(answer).message
     else:
         assert answered(answer)["y"].tolist() == [[1, 1]]
+
+
+def test_bf16_needs_a_release_that_hands_it_over(tmp_path: Path) -> None:
+    torch_steps = pytest.importorskip("tests.conformance.torch_steps")
+    with pytest.raises(BuildError) as caught:
+        build(torch_steps.halve_bf16, tmp_path / "repository", release="24.07")
+    assert caught.value.what == (
+        "BF16 (which a function takes and gives through DLPack) needs release 24.08; the target is 24.07"
+    )
+    assert build(torch_steps.halve_bf16, tmp_path / "repository", release="24.08").models == ("halve_bf16",)
