@@ -221,6 +221,52 @@ return [None for _ in requests]
         triton.infer("m", {"IN": np.zeros(2, np.float32)})
 
 
+BLS = """
+import triton_python_backend_utils as pb_utils
+import json
+
+class TritonPythonModel:
+    def initialize(self, args):
+        self.next = json.loads(args["model_config"])["parameters"]["next"]["string_value"]
+
+    def execute(self, requests):
+        answers = []
+        for request in requests:
+            tensor = pb_utils.Tensor("IN", request.inputs()[0].as_numpy())
+            answer = pb_utils.InferenceRequest(
+                model_name=self.next, inputs=[tensor], requested_output_names=["OUT"]
+            ).exec()
+            error = answer.error() if answer.has_error() else None
+            answers.append(pb_utils.InferenceResponse(answer.output_tensors(), error))
+        return answers
+"""
+
+
+def calling(other: str, instances: int = 1) -> str:
+    group = f"instance_group [ {{ count: {instances} kind: KIND_CPU }} ]"
+    return f'{IO}\n{group} parameters {{ key: "next" value {{ string_value: "{other}" }} }}'
+
+
+@pytest.mark.parametrize("inline", [True, False])
+def test_a_ring_of_calls_is_named_instead_of_waited_for(inline: bool, tmp_path: Path) -> None:
+    write(tmp_path, "a", calling("b"), BLS)
+    write(tmp_path, "b", calling("a"), BLS)
+    sent = {"IN": np.zeros(2, np.float32)}
+    with EmulatedTriton(tmp_path, inline=inline) as triton, pytest.raises(NeverAnswered) as ring:
+        triton.infer("a", sent)
+    assert ring.value.finding.code == "TPB565"
+    assert ring.value.finding.what.startswith("a -> b -> a: every instance of 'a' waits")
+
+
+def test_calls_that_are_no_ring(tmp_path: Path) -> None:
+    write(tmp_path, "a", calling("b"), BLS)
+    write(tmp_path, "b", calling("c"), BLS)
+    write(tmp_path, "c", IO)
+    with EmulatedTriton(tmp_path, inline=True) as triton:
+        for _ in range(2):
+            assert triton.infer("a", {"IN": np.ones(2, np.float32)})["OUT"].tolist() == [1, 1]
+
+
 def test_stopping_twice_is_fine(tmp_path: Path) -> None:
     write(tmp_path, "m", IO)
     triton = EmulatedTriton(tmp_path, inline=True)

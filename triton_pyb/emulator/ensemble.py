@@ -168,7 +168,7 @@ class _Branch:
             model = scheduler.find(step.model, step.version)
             request.inputs = self._inputs(step, model)
             deliver = _Decoupled(self, step, model) if model.decoupled else self._taker(step, model)
-            model.submit(request, deliver, pending.meeting)
+            model.submit(request, deliver, pending.meeting, pending.chain)
         except RequestRefused as error:
             self.run.fail(WireResponse(error=WireError(error.code, error.message, "request")))
 

@@ -19,6 +19,7 @@ class ModelHost:
 
     def __init__(self, store: ModelStore, caller: str) -> None:
         self._store, self.caller = store, caller
+        self.chain: tuple[str, ...] = ()
         self.metrics: Any = store.metrics
 
     def infer(self, request: WireRequest, decoupled: bool) -> Iterator[WireResponse]:
@@ -35,7 +36,7 @@ class ModelHost:
                     " models using the decoupled transaction policy. Please use 'decoupled=True' argument to"
                     " the 'exec' or 'async_exec' calls for decoupled models.'"
                 )
-            model.submit(request, responses.put)
+            model.submit(request, responses.put, chain=self.chain)
         except RequestRefused as error:
             yield WireResponse(error=WireError(error.code, error.message, "request"))
             return

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from triton_pyb.emulator import meeting as meetings
 from triton_pyb.emulator.contract import Contract
-from triton_pyb.emulator.instance import ModelInstance
+from triton_pyb.emulator.instance import Host, ModelInstance
 from triton_pyb.emulator.meeting import Meeting
 from triton_pyb.emulator.messages import FINAL, RESCHEDULE, WireFault, WireRequest, WireResponse
 from triton_pyb.emulator.pending import Deliver, Pending
@@ -39,6 +39,21 @@ class Scheduler(Protocol):
 
     def enqueue(self, pendings: list[Pending]) -> None: ...
     def stop(self) -> None: ...
+
+
+class CallingHost(Host, Protocol):
+    """The server as one instance sees it.
+
+    Attributes
+    ----------
+    caller : str
+        The instance's model.
+    chain : tuple of str
+        The models that wait while this instance executes, itself last.
+    """
+
+    caller: str
+    chain: tuple[str, ...]
 
 
 class LoadedModel:
@@ -70,8 +85,19 @@ class LoadedModel:
         """Take requests from now on."""
         self._scheduler = scheduler
 
-    def submit(self, request: WireRequest, deliver: Deliver, meeting: Meeting | None = None) -> None:
+    def submit(
+        self,
+        request: WireRequest,
+        deliver: Deliver,
+        meeting: Meeting | None = None,
+        chain: tuple[str, ...] = (),
+    ) -> None:
         """Check a request and queue it; every answer, errors too, goes to `deliver`.
+
+        Parameters
+        ----------
+        chain : tuple of str
+            The models whose `execute` waits for this request.
 
         Raises
         ------
@@ -80,7 +106,11 @@ class LoadedModel:
         """
         assert self._scheduler is not None
         request, rows = normalized(request, self.config)
-        pending = Pending(replace(request, model_name=self.name), rows, self._counted(deliver), meeting)
+        request = replace(request, model_name=self.name)
+        pending = Pending(request, rows, self._counted(deliver), meeting, chain)
+        if 0 < len(self.instances) <= chain.count(self.name):
+            pending.deliver(WireResponse(fault=_ring((*chain, self.name))))
+            return
         if self.is_ensemble:
             self._scheduler.enqueue([pending])  # an ensemble queues nothing itself: its steps do
         else:
@@ -129,11 +159,20 @@ class LoadedModel:
             instance.finalize()
 
 
+def _ring(chain: tuple[str, ...]) -> WireFault:
+    return WireFault(
+        "TPB565",
+        f"{' -> '.join(chain)}: every instance of '{chain[-1]}' waits for this very request, for ever",
+        f"model '{chain[-2]}'",
+        f"break the ring of BLS calls, or give '{chain[-1]}' more instances",
+    )
+
+
 class InstanceRunner:
     """Runs batches on one instance and passes its answers on."""
 
-    def __init__(self, model: LoadedModel, instance: ModelInstance, contract: Contract) -> None:
-        self.model, self.instance, self._contract = model, instance, contract
+    def __init__(self, model: LoadedModel, instance: ModelInstance, host: CallingHost, contract: Contract) -> None:
+        self.model, self.instance, self.host, self._contract = model, instance, host, contract
         self._declared = {tensor["name"] for tensor in model.config["output"]}
         self._reshaped = {t["name"]: t for t in model.config["output"] if "reshape" in t}
         self._batching = model.config["max_batch_size"] > 0
@@ -165,7 +204,10 @@ class _Execution:
     def run(self) -> None:
         for pending in self._batch:
             pending.started_ns = self._started_ns
+        host = self._runner.host
+        host.chain = (*max((pending.chain for pending in self._batch), key=len), host.caller)
         fault = self._runner.instance.execute([pending.request for pending in self._batch], self._respond)
+        host.chain = ()
         self._count()
         if fault is not None:
             for index in sorted(self._open):

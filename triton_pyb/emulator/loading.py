@@ -14,9 +14,9 @@ from triton_pyb.emulator import model_config, warmup
 from triton_pyb.emulator.batcher import Batcher, Runner
 from triton_pyb.emulator.contract import Contract
 from triton_pyb.emulator.errors import LoadFailed
-from triton_pyb.emulator.instance import Host, Launch, LoadError, ModelInstance, auto_complete
+from triton_pyb.emulator.instance import Launch, LoadError, ModelInstance, auto_complete
 from triton_pyb.emulator.load_rules import refuse_batch_tensors, refuse_instance_groups, refuse_tensors
-from triton_pyb.emulator.loaded_model import InstanceRunner, LoadedModel, Machine, Scheduler
+from triton_pyb.emulator.loaded_model import CallingHost, InstanceRunner, LoadedModel, Machine, Scheduler
 from triton_pyb.emulator.messages import WireResponse
 from triton_pyb.emulator.parameter_rules import never_loads, refuse_parameters
 from triton_pyb.emulator.sequence_batcher import SequenceBatcher
@@ -28,7 +28,9 @@ STAND_INS = {
 }
 
 
-def load(name: str, version: int, folder: Path, config: Any, machine: Machine, host: Host) -> LoadedModel:
+def load(
+    name: str, version: int, folder: Path, config: Any, machine: Machine, new_host: Callable[[], CallingHost]
+) -> LoadedModel:
     """Load one version of a model that runs in instances.
 
     Raises
@@ -64,7 +66,7 @@ def load(name: str, version: int, folder: Path, config: Any, machine: Machine, h
             and machine.auto_complete
             and (machine.mode == "faithful" or _may_complete(launch, config))
         ):
-            _take_over(config, auto_complete(launch, host))
+            _take_over(config, auto_complete(launch, new_host()))
         refuse_tensors(config)
         refuse_batch_tensors(config)
         refuse_missing_labels(name, version, config, folder)
@@ -78,7 +80,8 @@ def load(name: str, version: int, folder: Path, config: Any, machine: Machine, h
     model = LoadedModel(name, version, model_config.as_dict(config, machine.release))
     launches = _launches(folder, version, config, machine)
     try:
-        model.instances = _started(launches, host)
+        hosts = [new_host() for _ in launches]
+        model.instances = _started([ModelInstance(launch, host) for launch, host in zip(launches, hosts, strict=True)])
     except LoadError as error:
         raise failed(error, "INTERNAL") from None
     try:
@@ -88,7 +91,15 @@ def load(name: str, version: int, folder: Path, config: Any, machine: Machine, h
         model.stop()
         raise failed(error.message, error.code) from None
     contract = Contract.of(model.config, machine.mode, machine.strict_off)
-    model.serve(_scheduler(model, [InstanceRunner(model, instance, contract) for instance in model.instances]))
+    model.serve(
+        _scheduler(
+            model,
+            [
+                InstanceRunner(model, instance, host, contract)
+                for instance, host in zip(model.instances, hosts, strict=True)
+            ],
+        )
+    )
     return model
 
 
@@ -159,9 +170,8 @@ def _launches(folder: Path, version: int, config: Any, machine: Machine) -> list
     ]
 
 
-def _started(launches: list[Launch], host: Host) -> list[ModelInstance]:
-    instances = [ModelInstance(launch, host) for launch in launches]
-    if len(instances) < 2 or any(launch.inline for launch in launches):
+def _started(instances: list[ModelInstance]) -> list[ModelInstance]:
+    if len(instances) < 2 or any(instance.launch.inline for instance in instances):
         starts: list[Callable[[], object]] = [instance.start for instance in instances]
         outcomes = [_outcome(start) for start in starts]
     else:

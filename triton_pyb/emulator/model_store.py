@@ -6,6 +6,7 @@ import tempfile
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -243,8 +244,9 @@ class ModelStore:
         try:
             for version in repository.versions(entry.folder, config):
                 self.log.server("INFO", f"loading: {name}:{version}")
-                host = ModelHost(self, name)
-                loaded[version] = loading.load(name, version, entry.folder, config, self.machine, host)
+                loaded[version] = loading.load(
+                    name, version, entry.folder, config, self.machine, partial(ModelHost, self, name)
+                )
         except LoadFailed as failure:
             # One broken version takes the others along, as on the server.
             for model in loaded.values():

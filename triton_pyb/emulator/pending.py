@@ -26,12 +26,15 @@ class Pending:
         The batch size; 0 for a model without batching.
     meeting : Meeting
         Set when a test said which requests meet; then time plays no part in batching.
+    chain : tuple of str
+        The models whose `execute` waits for this request, outermost first; empty for a client's.
     """
 
     request: WireRequest
     rows: int
     deliver: Deliver
     meeting: Meeting | None = None
+    chain: tuple[str, ...] = ()
     enqueued_ns: int = field(default_factory=time.monotonic_ns)
     started_ns: int = 0
 
