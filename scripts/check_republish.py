@@ -86,7 +86,6 @@ def republish(publishes: int, poll_secs: int, clients: int, keep: int) -> dict[s
             log = server.log
         # "loading: m:1" is also logged when an unchanged version is only looked at; an instance that starts is a load
         started = Counter(re.findall(r"ModelInstanceInitialize: (\w+?)_0_\d", log))
-        errors = [line for line in log.splitlines() if re.match(r"E\d{4} ", line)]
         return {
             "publishes": publishes,
             "answers": load.answers,

@@ -71,7 +71,7 @@ def show(built: Built, target: str, console: Console) -> None:
     table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
     for name in built.models:
         kind = "what a client calls" if name == built.entry else ""
-        table.add_row(str(built.repository / name), Text(kind, "dim"))
+        table.add_row(f"{built.repository}/{name}", Text(kind, "dim"))
     console.print(table)
     console.print()
     console.print(Text(f"needs where Triton runs: {', '.join(built.requirements) or 'nothing'}"), soft_wrap=True)

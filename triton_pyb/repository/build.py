@@ -13,6 +13,7 @@ from .archive_check import check_archive
 from .environment import pack_environment, with_environment, write_image
 from .folders import ModelFolder, ensemble_folder
 from .graph import Graph
+from .object_store import GUARANTEE, Store, is_url
 from .ownership import check_ownership
 from .plan import Plan, make_plans
 from .publish import publish
@@ -31,6 +32,8 @@ class Built(NamedTuple):
 
     Attributes
     ----------
+    repository : Path or str
+        The address of an object store.
     entry : str
         The model a client calls: the ensemble, or the one step.
     models : tuple of str
@@ -51,7 +54,7 @@ class Built(NamedTuple):
         The folder of the Dockerfile.
     """
 
-    repository: Path
+    repository: Path | str
     entry: str
     models: tuple[str, ...]
     third_party: tuple[str, ...]
@@ -110,6 +113,8 @@ def build(
             'say the release: release="24.10", or --release 24.10',
         )
     plans = [_for_container(plan, container, env == "pack", env_archive) for plan in plans]
+    if is_url(repository):
+        return _into_store(plans, str(repository), container, overwrite, new_version or env == "image")
     if not overwrite:
         for folder in _all(plans):
             check_ownership(folder, Path(repository) / folder.name)
@@ -120,6 +125,25 @@ def build(
         warnings = publish(_all(plans), Path(repository))
     image = write_image(_all(plans), container, Path(repository)) if env == "image" and container else None
     return _built(plans, Path(repository), container, warnings, image)
+
+
+def _into_store(
+    plans: Sequence[Plan], url: str, container: Release | None, overwrite: bool, asks_too_much: bool
+) -> Built:
+    """Publish into S3, GCS or another object store."""
+    if asks_too_much:
+        raise BuildError(
+            "TPB428",
+            f"'{url}' is no folder: new_version= and env='image' need one",
+            f"repository '{url}'",
+            "leave them out; in an object store every build is a new version",
+        )
+    store, folders = Store(url), _all(plans)
+    if not overwrite:
+        for folder in folders:
+            store.check_ownership(folder)
+    store.publish(folders)
+    return _built(plans, url, container, (GUARANTEE,), None)
 
 
 def _all(plans: Sequence[Plan]) -> list[ModelFolder]:
@@ -140,7 +164,7 @@ def _for_container(plan: Plan, container: Release | None, pack: bool, env_archiv
 
 def _built(
     plans: Sequence[Plan],
-    repository: Path,
+    repository: str | os.PathLike[str],
     container: Release | None,
     warnings: tuple[str, ...],
     image: Path | None,
@@ -157,7 +181,7 @@ def _built(
             f"container with --shm-size={max(128, (shm_bytes >> 20) * 5 // 4)}m",
         )
     return Built(
-        repository,
+        str(repository) if is_url(repository) else Path(repository),
         plans[-1].folders[-1].name,
         tuple(folder.name for folder in folders),
         tuple(sorted({name for folder in folders for name in folder.third_party} - {"numpy"})),

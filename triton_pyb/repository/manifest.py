@@ -96,7 +96,15 @@ def read_manifest(folder: Path) -> Manifest | None:
 def parse_manifest(path: Path) -> Manifest | None:
     """One manifest; None when the file is none of ours."""
     try:
-        data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        return manifest_of(path.read_bytes())
+    except OSError:
+        return None
+
+
+def manifest_of(content: bytes) -> Manifest | None:
+    """The manifest in these bytes; None when they are none of ours."""
+    try:
+        data: dict[str, Any] = json.loads(content)
         return Manifest(
             data["triton_pyb"],
             data["model"],
@@ -106,5 +114,5 @@ def parse_manifest(path: Path) -> Manifest | None:
             tuple(data["requirements"]),
             data["release"],
         )
-    except (OSError, ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError):
         return None

@@ -105,7 +105,7 @@ def python_needs(source: str) -> set[Need]:
         When vermin is not installed.
     """
     try:
-        import vermin  # type: ignore[import-untyped,unused-ignore]
+        import vermin
     except ImportError:
         raise BuildError(
             "TPB434",
