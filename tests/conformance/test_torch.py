@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from .conftest import Server, answered, strings
+from .conftest import Emulated, Server, answered, strings
 from .pictures import encoded, noise
 
 torch = pytest.importorskip("torch")
@@ -21,6 +21,13 @@ def test_an_untouched_transform_answers_like_the_plain_call(side: Server) -> Non
     first, second = (answered(answer) for answer in side.together(entry, requests))
     expected = np.stack([torch_steps.transform(image).numpy() for image in images])
     np.testing.assert_array_equal(np.concatenate([first["pixels"], second["pixels"]]), expected, strict=True)
+
+
+def test_an_untouched_module(emulated: Emulated) -> None:
+    entry = emulated.deploy_step(torch_steps.as_module)
+    pixels = np.arange(-9, 9, dtype=np.float32).reshape(1, 3, 2, 3)
+    got = emulated.infer(entry, {"pixels": pixels})["flipped"]
+    np.testing.assert_array_equal(got, np.maximum(pixels[..., ::-1], 0), strict=True)
 
 
 @pytest.mark.parametrize("name", ["halve_bf16", "stacked_bf16"])

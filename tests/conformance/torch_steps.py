@@ -52,6 +52,21 @@ transformed = preprocess.wrap(
 )
 
 
+class Flip(torch.nn.Module):
+    """As torchvision's second version has them: a module, called with ``*inputs``."""
+
+    def forward(self, *inputs: Any) -> torch.Tensor:
+        return inputs[0].flip(-1)
+
+
+as_module = preprocess.wrap(
+    torch.nn.Sequential(Flip(), torch.nn.ReLU()),
+    inputs={"pixels": Annotated[torch.Tensor, Tensor("FP32", (3, "H", "W"))]},
+    outputs={"flipped": Tensor("FP32", (3, "H", "W"))},
+    name="as_module",
+)
+
+
 @model(name="halve_bf16")
 def halve_bf16(
     x: Annotated[torch.Tensor, Tensor("BF16", (2,))],

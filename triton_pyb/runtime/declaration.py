@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import sys
+from types import FrameType
 from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from . import fields
@@ -34,11 +35,13 @@ class Place(NamedTuple):
         return f"{self.function}() ({self.file}:{self.line})"
 
 
-def place_of(function: Callable[..., Any]) -> Place:
-    """Name, file and first line of a function or a callable object."""
+def place_of(function: Callable[..., Any], declared_in: Optional[FrameType] = None) -> Place:
+    """Name, file and first line of a function or a callable object; of the declaration where it has none."""
     target = inspect.unwrap(called(function))
     code = getattr(target, "__code__", None) or getattr(_call_method(target), "__code__", None)
     name = getattr(function, "__name__", type(function).__name__)
+    if code is None and declared_in is not None:  # written in C, or a torch module
+        return Place(name, declared_in.f_code.co_filename, declared_in.f_lineno)
     return Place(name, code.co_filename if code else "?", code.co_firstlineno if code else 0)
 
 
@@ -59,6 +62,7 @@ def read_signature(
     options: Optional[Mapping[str, Any]] = None,
     problems: Sequence[Problem] = (),
     localns: Optional[Mapping[str, Any]] = None,
+    place: Optional[Place] = None,
 ) -> Signature:
     """The Signature of `function`.
 
@@ -76,7 +80,7 @@ def read_signature(
     Unresolved
         When an annotation names something unknown so far and nothing else is wrong.
     """
-    reader = _Reader(function, place_of(function), batch, localns)
+    reader = _Reader(function, place or place_of(function), batch, localns)
     kept, option_problems = read_options(batch, options or {})
     for problem in (*problems, *option_problems):
         reader.error(*problem)

@@ -7,6 +7,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Tuple, Type, TypeVar, overload
 
 from .batch_options import Problem, check_assets, check_bad_input, check_keywords, check_model_name, is_names
+from .by_position import by_position
 from .declaration import Place, Unresolved, place_of, read_signature
 from .errors import DeclarationError
 from .signature import Signature
@@ -93,7 +94,7 @@ class StepMark:
         self.config: Any = given.get("config")
         self.setup_function: Optional[Callable[..., Any]] = None
         self.start_sequence_function: Optional[Callable[..., Any]] = None
-        self.place: Place = place_of(function)
+        self.place: Place = place_of(function, frame)
         self.scope: Dict[str, Any] = frame.f_globals
         self._given = dict(given)
         self._signature: Optional[Signature] = None
@@ -115,6 +116,7 @@ class StepMark:
             options=given,
             problems=problems,
             localns=localns,
+            place=self.place,
         )
 
     @property
@@ -262,9 +264,13 @@ class StepDecorator:
         return mark if function is None else mark(function)
 
     def wrap(self, function: Callable[..., Any], **options: Unpack[StepOptions]) -> WrappedStep:
-        """Mark a function without touching it; assign the result to a module-level name."""
+        """Mark a function without touching it; assign the result to a module-level name.
+
+        Where its arguments have no names (``*args`` of a torch module, a function written in C), they are passed
+        in the order of ``inputs=``.
+        """
         wrapped = WrappedStep(function)
-        step = StepMark(self.role, function, options, sys._getframe(1))
+        step = StepMark(self.role, by_position(function, options.get("inputs")), options, sys._getframe(1))
         setattr(wrapped, MARK, step)
         _add_companions(wrapped, step)
         return wrapped
