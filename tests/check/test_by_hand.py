@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.check.examples import ENSEMBLE, GOOD_CONFIG, MODEL_PY, model
+from tests.check.examples import ENSEMBLE, GOOD_CONFIG, MODEL_PY, ensemble, model, part, tensor
 from tests.check.variants import write
 from triton_pyb.check import TargetError, check
 from triton_pyb.check.finding import Finding
@@ -182,3 +182,17 @@ def test_names_that_a_shell_changes(tmp_path: Path) -> None:
         )
     found = {finding.model for finding in check(tmp_path, select=["TPB1507"])}
     assert found == set(broken)
+
+
+def test_tensors_of_ensembles_are_checked_as_those_of_models(tmp_path: Path) -> None:
+    """Measured on 24.10, with and without --disable-auto-complete-config."""
+    e = ensemble(io=tensor("input", "X", "0") + tensor("output", "Y"), parts=(part("a", io=_ANY + _OUT),))
+    write(e, tmp_path)
+    said = "model input 'X' dimension must be integer >= 1, or -1 to indicate a variable-size dimension for e"
+    (loading,) = check(tmp_path)
+    assert (loading.code, loading.stage, loading.said) == ("TPB1111", "load", "Invalid argument: " + said)
+    (polling,) = check(tmp_path, strict=True)
+    assert (polling.code, polling.stage, polling.said) == ("TPB1111", "poll", said)
+
+
+_ANY, _OUT = tensor("input", "IN", "-1"), tensor("output", "OUT")

@@ -23,11 +23,23 @@ def tensors(model: Model) -> Iterator[tuple[str, Message]]:
             yield kind, tensor
 
 
-class TensorRule(ModelRule):
-    """Base: looks at one tensor after the other."""
+class IoRule(ModelRule):
+    """Base of what ValidateModelIOConfig checks, for ensembles too.
 
-    needs = _SINGLE
+    The server does so when the model loads; with ``--disable-auto-complete-config`` already when it polls.
+    """
+
+    needs = frozenset({"config"})
     stage = "load"
+
+    def found(self, model: Model, where: Any = None, /, **values: Any) -> Finding:
+        if model.target.strict:
+            values = {"stage": "poll", "said": self.said.removeprefix("Invalid argument: "), **values}
+        return super().found(model, where, **values)
+
+
+class TensorRule(IoRule):
+    """Base: looks at one tensor after the other."""
 
     def check(self, model: Model) -> Iterator[Finding]:
         for kind, tensor in tensors(model):
@@ -71,9 +83,7 @@ class TensorWithoutType(TensorRule):
     def tensor(self, model: Model, kind: str, tensor: Message) -> Iterator[Finding]:
         if tensor["name"] and tensor["data_type"] == "TYPE_INVALID" and not completes_itself(model, kind, tensor):
             where = tensor.entry("data_type") or tensor
-            strict = model.target.strict
-            said = self.said.removeprefix("Invalid argument: ") if strict else None
-            yield self.found(model, where, kind=kind, name=tensor["name"], said=said, stage="poll" if strict else None)
+            yield self.found(model, where, kind=kind, name=tensor["name"])
 
 
 class TensorWithoutDims(TensorRule):
@@ -101,7 +111,7 @@ def completes_itself(model: Model, kind: str, tensor: Message) -> bool:
     """True when the backend may fill the gap from its model file, or auto_complete_config may."""
     if damaged(model, tensor):
         return True
-    if model.target.strict:
+    if model.target.strict or model.is_ensemble:
         return False
     if model.completed.backend in ("onnxruntime", "tensorrt", "tensorflow", "openvino"):
         return True
@@ -289,15 +299,13 @@ class ShapeTensor(TensorRule):
             yield self.found(model, tensor.entry("is_shape_tensor"), kind=kind, name=tensor["name"])
 
 
-class BatchTensorSources(ModelRule):
+class BatchTensorSources(IoRule):
     """A batch_input or batch_output names no source, or several.
 
     Source: core/src/model_config_utils.cc:1296 (24.10), ValidateBatchIO.
     """
 
     code = "TPB1118"
-    needs = _SINGLE
-    stage = "load"
     message = "{kind} of kind {name} has {count} source_input instead of 1"
     fix = "name exactly one source_input"
     said = "Invalid argument: {spoken} kind '{name}' expects 1 source input, got {count} for {model}"
@@ -311,15 +319,13 @@ class BatchTensorSources(ModelRule):
                     yield self.found(model, tensor, kind=kind, name=tensor["kind"], count=count, spoken=spoken)
 
 
-class BatchInputType(ModelRule):
+class BatchInputType(IoRule):
     """A batch_input is neither TYPE_INT32 nor TYPE_FP32.
 
     Source: core/src/model_config_utils.cc:1311 (24.10), ValidateBatchIO.
     """
 
     code = "TPB1119"
-    needs = _SINGLE
-    stage = "load"
     message = "a batch_input has data_type {got}"
     fix = "write TYPE_INT32 or TYPE_FP32"
     said = "Invalid argument: batch input data type must be TYPE_INT32 or TYPE_FP32 for {model}"
@@ -330,15 +336,13 @@ class BatchInputType(ModelRule):
                 yield self.found(model, tensor.entry("data_type") or tensor, got=tensor["data_type"])
 
 
-class BatchTensorUnknownName(ModelRule):
+class BatchTensorUnknownName(IoRule):
     """A batch_input or batch_output names a tensor that is not declared.
 
     Source: core/src/model_config_utils.cc:1317 and 1353 (24.10), ValidateBatchIO.
     """
 
     code = "TPB1120"
-    needs = _SINGLE
-    stage = "load"
     message = "{field} '{name}' is no {kind} of this model{hint}"
     fix = "name one of: {known}"
     said = "Invalid argument: unknown {spoken} '{name}' for {model}"
@@ -352,7 +356,7 @@ class BatchTensorUnknownName(ModelRule):
 
     def _names(self, model: Model, tensor: Message, field: str, kind: str, spoken: str) -> Iterator[Finding]:
         known = [declared["name"] for declared in model.tensors(kind)]
-        if not known and not model.target.strict and not model.is_python:
+        if not known and not model.target.strict and not (model.is_python or model.is_ensemble):
             return
         for entry in tensor.entries.get(field, ()):
             if entry.value not in known:
@@ -360,15 +364,13 @@ class BatchTensorUnknownName(ModelRule):
                 yield self.found(model, entry, name=entry.value, hint=did_you_mean(entry.value, known), **values)
 
 
-class BatchOutputTwice(ModelRule):
+class BatchOutputTwice(IoRule):
     """A batch_output names one target twice.
 
     Source: core/src/model_config_utils.cc:1358 (24.10), ValidateBatchIO.
     """
 
     code = "TPB1121"
-    needs = _SINGLE
-    stage = "load"
     message = "batch_output names the target '{name}' twice"
     fix = "name it once"
     said = "Invalid argument: target output name '{name}' can only be specified once for {model}"
