@@ -52,7 +52,7 @@ transformed = preprocess.wrap(
 )
 
 
-class Flip(torch.nn.Module):
+class Flip(torch.nn.Module):  # type: ignore[misc]
     """As torchvision's second version has them: a module, called with ``*inputs``."""
 
     def forward(self, *inputs: Any) -> torch.Tensor:

@@ -47,7 +47,7 @@ def test_a_torch_module() -> None:
     torch = pytest.importorskip("torch")
     from triton_pyb import Annotated
 
-    word: Any = Annotated[torch.Tensor, Tensor("FP32", (2,))]  # type: ignore[name-defined]
+    word: Any = Annotated[torch.Tensor, Tensor("FP32", (2,))]
     module = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.ReLU())
     step = model.wrap(module, name="relu", batch="stack", inputs={"input": word}, outputs={"y": word})
     x = np.array([[-1, 2], [3, -4]], np.float32)
