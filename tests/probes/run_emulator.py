@@ -35,7 +35,7 @@ _UNLOADED = "unloaded"
 #: Other names for the models and tensors of the kit: no answer may hang on a name.
 RENAMES = {
     r"probe_host": "roost_of_all",
-    r"helper_": "aide_",
+    r"helper_(?=identity|unloaded|batched|bytes|bf16|echo|two_out|error|decoupled|wrong|ensemble|files|fail)": "aide_",
     r"\bINPUT0": "Image_in",
     r"\bOUTPUT(\d)": r"Out_\1",
     r"\bRESULT\b": "REPORT",
@@ -187,7 +187,9 @@ def main() -> int:
             kit = Kit.under_other_names(Path(scratch))
         elif options.kit:
             kit = Kit.load(options.kit, (options.kit / "real_results.json").read_text(encoding="utf-8"))
-            kit.cases.PROBES = {name: probe for name, probe in kit.cases.PROBES.items() if name in kit.recorded["probes"]}
+            kit.cases.PROBES = {
+                name: probe for name, probe in kit.cases.PROBES.items() if name in kit.recorded["probes"]
+            }
         return _report(kit, options)
 
 

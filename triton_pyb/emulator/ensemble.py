@@ -170,7 +170,8 @@ class _Branch:
             deliver = _Decoupled(self, step, model) if model.decoupled else self._taker(step, model)
             model.submit(request, deliver, pending.meeting, pending.chain)
         except RequestRefused as error:
-            self.run.fail(WireResponse(error=WireError(error.code, error.message, "request")))
+            # For who called the ensemble by BLS this is no refusal of its request: the ensemble ran.
+            self.run.fail(WireResponse(error=WireError(error.code, error.message)))
 
     def _inputs(self, step: Step, model: LoadedModel) -> list[WireTensor]:
         declared = {tensor["name"]: tensor for tensor in model.config["input"]}

@@ -29,6 +29,8 @@ _loading = threading.RLock()
 class PrivateImporter:
     """Loads the model's module and whatever of its folder that imports."""
 
+    own_process = False
+
     def __init__(self, version_dir: str, version: str, model_file: str | None) -> None:
         self.version_dir, self.version, self.model_file = version_dir, version, model_file
         self._modules: dict[str, ModuleType] = {}
@@ -144,6 +146,8 @@ class PrivateImporter:
 
 class FactoryImporter:
     """Stands for model.py where the model is already a callable of this process."""
+
+    own_process = False
 
     def __init__(self, factory: Any) -> None:
         self._module = ModuleType("model")

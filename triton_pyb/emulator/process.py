@@ -135,6 +135,7 @@ class ModelProcess:
         else:
             self._send("execute", number, [request_out(request) for request in requests])
         if not batch.executed.wait(timeout_s):
+            batch.open.clear()  # the fault answers for all that are open
             self._process.kill()
             batch.fault = WireFault(
                 "TPB509",
@@ -274,4 +275,3 @@ class ModelProcess:
 
 class ChildRefused(Exception):
     """A task of the child failed; the message is the stub's text."""
-

@@ -38,7 +38,7 @@ def _folder(root: Path, name: str) -> Path:
     folder = model_folder(root, _IMPORTS, name=name)
     version = folder / "1"
     (version / "helper.py").write_text(f"WHO = {name!r}")
-    (version / "late.py").write_text(f"import helper\nWHO = 'late ' + helper.WHO")
+    (version / "late.py").write_text("import helper\nWHO = 'late ' + helper.WHO")
     (version / "sibling.py").write_text("WHO = 'sibling'")
     (version / "package").mkdir()
     (version / "package" / "__init__.py").write_text("")
@@ -63,8 +63,7 @@ def test_nothing_is_left(start: Start, tmp_path: Path) -> None:
     instance = start(launch(_folder(tmp_path, "m"), inline=True))
     _shown(instance)
     instance.finalize()
-    left = {name for name in sys.modules if name not in modules and getattr(sys.modules[name], "__file__", "")}
-    assert not [name for name in left if str(tmp_path) in str(sys.modules[name].__file__)]
+    assert not [name for name, module in sys.modules.items() if str(tmp_path) in str(vars(module).get("__file__"))]
     assert "triton_python_backend_utils" not in sys.modules or "triton_python_backend_utils" in modules
     assert sys.path == path
     assert not list(tmp_path.rglob("__pycache__"))

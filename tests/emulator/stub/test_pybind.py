@@ -45,7 +45,7 @@ def test_nothing_of_ours_shows_in_dir(pb: Any) -> None:
 
 
 def test_a_subclass_must_call_init(pb: Any) -> None:
-    class Forgets(pb.InferenceResponse):
+    class Forgets(pb.InferenceResponse):  # type: ignore[misc]
         def __init__(self) -> None:
             pass
 
@@ -54,7 +54,7 @@ def test_a_subclass_must_call_init(pb: Any) -> None:
 
 
 def test_a_subclass_works_and_has_a_dict(pb: Any) -> None:
-    class Own(pb.Tensor):
+    class Own(pb.Tensor):  # type: ignore[misc]
         def __init__(self, name: str) -> None:
             super().__init__(name, np.zeros(2))
             self.note = "kept"

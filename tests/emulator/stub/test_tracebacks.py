@@ -11,7 +11,7 @@ from triton_pyb.emulator.stub.tracebacks import describe, formatted
 
 
 def _caught(function: Callable[[], object]) -> BaseException:
-    with pytest.raises(BaseException) as caught:  # noqa: PT011 (whatever the model raises)
+    with pytest.raises(BaseException) as caught:
         enter(function)
     return caught.value
 

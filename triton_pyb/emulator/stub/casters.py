@@ -77,9 +77,7 @@ def _load_bool(stub: Any, value: Any) -> bool:
 
 def _load_float(stub: Any, value: Any) -> float:
     kind = type(value)
-    if isinstance(value, (str, bytes, bytearray)) or not (
-        hasattr(kind, "__float__") or hasattr(kind, "__index__")
-    ):
+    if isinstance(value, (str, bytes, bytearray)) or not (hasattr(kind, "__float__") or hasattr(kind, "__index__")):
         raise Refused
     try:
         return float(value)

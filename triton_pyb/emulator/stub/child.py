@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import _thread
 import builtins
 import itertools
 import os
 import queue
+import signal
 import socket
 import sys
 import threading
@@ -22,6 +24,8 @@ from .wire import Channel, request_in, request_out, response_in, response_out
 
 class ProcessImporter:
     """Import model.py the way the stub does: ``<version>.model`` along an appended `sys.path`."""
+
+    own_process = True
 
     def __init__(self, version_dir: str, version: str, model_file: Optional[str]) -> None:
         self.version_dir, self.version, self.model_file = version_dir, version, model_file
@@ -117,7 +121,8 @@ class Process:
 
     def run(self) -> None:
         """Work until `finalize` was done, then leave without the interpreter's farewell."""
-        threading.Thread(target=self._read, daemon=True, name="reader").start()
+        # Not by `threading`: a model that counts its threads must not find ours.
+        _thread.start_new_thread(self._read, ())
         while True:
             task, *arguments = self._tasks.get()
             handler: Callable[..., None] = getattr(self, f"_do_{task}")
@@ -202,6 +207,7 @@ def main(descriptor: int) -> None:
     # An embedded interpreter takes its name for "python3"; so does what a model starts with sys.executable.
     named = os.path.join(os.path.dirname(sys.executable), "python3")
     sys.executable = named if os.path.exists(named) else sys.executable
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which then ends us
     end = socket.socket(fileno=descriptor)
     end.set_inheritable(False)
     Process(Channel(end)).run()

@@ -32,5 +32,3 @@ class EmulatorError(Exception):
 
 class HostError(Exception):
     """The server half refused something, in the server's words (which TritonModelException will carry)."""
-
-

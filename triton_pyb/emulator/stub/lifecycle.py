@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import json
 import threading
@@ -52,7 +53,9 @@ class Model:
         self.module: Any = None
         self.instance: Any = None
         self._loop: Optional[asyncio.AbstractEventLoop] = None
+        self._loop_thread: Optional[threading.Thread] = None
         self._background: List[Any] = []
+        self._awaited: List[Any] = []
         self._open: weakref.WeakSet[Exchange] = weakref.WeakSet()
         #: `execute` returned: what is answered now, on its thread, need not be sent before the rest.
         self.returned = False
@@ -136,8 +139,7 @@ class Model:
                 exchange.finish()
             return stub.fault
         unanswered = not stub.decoupled and not all(exchange.finished for exchange in exchanges)
-        for kept in (exchanges, requests, states):
-            kept.clear()
+        exchanges, requests, states = [], [], []  # the list itself may live on in a coroutine
         if unanswered:
             gc.collect()  # a sender that only a cycle keeps will never be used: report its request now
         return None
@@ -154,9 +156,7 @@ class Model:
             if self.stub.fault is not None:
                 return ""
             if asyncio.iscoroutine(returned):
-                if self.stub.decoupled and self.stub.release.has(
-                    "execute may be a coroutine in decoupled models"
-                ):
+                if self.stub.decoupled and self.stub.release.has("execute may be a coroutine in decoupled models"):
                     self._start_background(returned)
                     return None
                 self.returned = False
@@ -169,7 +169,23 @@ class Model:
         except EmulatorError:
             return ""
         except BaseException as error:
+            self._check_text(error)
             return describe(error)
+
+    def _check_text(self, error: BaseException) -> None:
+        """A message that is no UTF-8 kills the stub while it copies it."""
+        try:
+            str(error).encode("utf-8")
+        except UnicodeEncodeError:
+            with contextlib.suppress(EmulatorError):
+                self.stub.fail(
+                    "TPB511",
+                    f"an exception whose message has a lone surrogate, {ascii(str(error))}, kills the stub process",
+                    f"execute of '{self.stub.instance_name}'",
+                    "Keep text that is no UTF-8 out of exception messages; show it with ascii() or repr() of bytes.",
+                )
+        except BaseException:
+            pass  # `describe` tells of a message that cannot be made
 
     def _take(self, requests: List[Any], returned: Any) -> None:
         """Check what `execute` returned, then send it: one bad element fails the whole batch."""
@@ -259,12 +275,35 @@ class Model:
         """The stub's one loop, on a daemon thread, made at the first coroutine."""
         if self._loop is None:
             self._loop = asyncio.new_event_loop()
-            asyncio.set_event_loop(self._loop)
-            threading.Thread(target=self._loop.run_forever, daemon=True).start()
+            if self.importer.own_process:  # elsewhere it would be the tests' own loop
+                asyncio.set_event_loop(self._loop)
+            self._loop_thread = threading.Thread(target=self._run_loop, args=(self._loop,), daemon=True)
+            self._loop_thread.start()
         return self._loop
 
+    def _run_loop(self, loop: asyncio.AbstractEventLoop) -> None:
+        try:
+            loop.run_forever()
+        except BaseException as end:
+            # SystemExit and KeyboardInterrupt end the loop, not only their task; nobody resolves its futures.
+            with contextlib.suppress(EmulatorError), self.stub.watching():
+                raise EmulatorError(
+                    "TPB510",
+                    f"{type(end).__name__} in a coroutine ends the stub's event loop: execute never returns",
+                    f"execute of '{self.stub.instance_name}'",
+                    "Raise an Exception, or answer the request with an error.",
+                ) from end
+            for future in self._awaited:
+                if not future.done():
+                    future.set_exception(EmulatorError(*(self.stub.fault or ())))
+
     def _run_coroutine(self, coroutine: Any) -> Any:
-        return asyncio.run_coroutine_threadsafe(coroutine, self._event_loop()).result()
+        future = asyncio.run_coroutine_threadsafe(coroutine, self._event_loop())
+        self._awaited.append(future)
+        try:
+            return future.result()
+        finally:
+            self._awaited.remove(future)
 
     def _start_background(self, coroutine: Any) -> None:
         future = asyncio.run_coroutine_threadsafe(coroutine, self._event_loop())
@@ -277,6 +316,14 @@ class Model:
             self.stub.link.log("ERROR", *_BACKGROUND, formatted(error))
         if future in self._background:
             self._background.remove(future)
+
+    def _stop_loop(self) -> None:
+        if self._loop is None or self._loop_thread is None:
+            return
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._loop_thread.join(1.0)
+        if not self._loop_thread.is_alive():
+            self._loop.close()
 
     def is_ready(self) -> Optional[str]:
         """None, or why the user-defined check says no; only asked of releases that have it."""
@@ -298,8 +345,7 @@ class Model:
         if self.stub.ended:
             return
         self.stub.phase = "finalize"
-        if self._loop is not None:
-            self._loop.call_soon_threadsafe(self._loop.stop)
+        self._stop_loop()
         if hasattr(self.instance, "finalize"):
             try:
                 enter(self.instance.finalize)

@@ -26,8 +26,7 @@ def _load_model(stub: Any, name: str, config: str, files: Any) -> None:
     if files is not None:
         if not isinstance(files, dict):
             raise TritonModelException(
-                f"failed to load model '{text_of(name)}', files should be a dictionary of file paths and file "
-                "contents"
+                f"failed to load model '{text_of(name)}', files should be a dictionary of file paths and file contents"
             )
         for key, value in files.items():
             if not isinstance(key, (str, bytes, bytearray)):
@@ -53,9 +52,7 @@ def _is_model_ready(stub: Any, name: str, version: str) -> bool:
     if version:
         number = _NUMBER.match(version)
         if number is None:
-            raise TritonModelException(
-                f"{wrong} '{version}' (details: stol), version should be an integral value > 0"
-            )
+            raise TritonModelException(f"{wrong} '{version}' (details: stol), version should be an integral value > 0")
         if int(number.group()) < 0:
             raise TritonModelException(f"{wrong} '{version}', version should be an integral value > 0")
         version = str(int(number.group()))

@@ -20,9 +20,7 @@ def checked(parameters: Any) -> Dict[str, Any]:
         if not isinstance(key, str):
             raise TritonModelException(f"Expect parameters keys to have type str, found type {type(key)}")
         if not isinstance(value, (bool, int, str)):
-            raise TritonModelException(
-                f"Expect parameters values to have type bool/int/str, found type {type(value)}"
-            )
+            raise TritonModelException(f"Expect parameters values to have type bool/int/str, found type {type(value)}")
     return parameters
 
 

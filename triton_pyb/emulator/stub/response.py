@@ -50,9 +50,7 @@ def error_code_properties(stub: Any) -> Dict[str, Any]:
     def maker(value: int) -> StaticProperty:
         return StaticProperty(lambda cls: stub.classes[_ERROR_CODE](value))
 
-    return {
-        name: maker(value) for name, value in ERROR_CODES.items() if stub.release.has(f"TritonError.{name}")
-    }
+    return {name: maker(value) for name, value in ERROR_CODES.items() if stub.release.has(f"TritonError.{name}")}
 
 
 def known_error_codes(stub: Any) -> Dict[str, int]:
@@ -132,6 +130,4 @@ def from_wire(stub: Any, wire: WireResponse, code: Optional[str] = None, message
         return wrap(stub, "InferenceResponse", ResponseState([], wrap(stub, "TritonError", state), {}, "{}"))
     tensors = [wrap(stub, "Tensor", received(output)) for output in wire.outputs]
     values = dict(wire.parameters)
-    return wrap(
-        stub, "InferenceResponse", ResponseState(tensors, None, values, parameter_texts.server_text(values))
-    )
+    return wrap(stub, "InferenceResponse", ResponseState(tensors, None, values, parameter_texts.server_text(values)))

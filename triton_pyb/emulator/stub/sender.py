@@ -108,9 +108,7 @@ def _send(stub: Any, self: Any, response: Any, flags: int) -> None:
     if flags not in (0, FINAL):
         raise TritonModelException("Unable to send response. Unsupported flag provided.")
     if flags == 0 and response is None:
-        raise TritonModelException(
-            "Inference Response object must be provided when the response flags is set to zero."
-        )
+        raise TritonModelException("Inference Response object must be provided when the response flags is set to zero.")
     if exchange is None:
         raise TritonModelException(
             "Unable to send response. Response sender has no reference to the decoupled state of the model."

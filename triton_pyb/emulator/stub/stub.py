@@ -33,6 +33,7 @@ class Stub:
         self.fault: Optional[WireFault] = None
         self.ended = False
         self.cancelled: Set[int] = set()
+        self.serialize: Callable[[Any], Any] = bytes
         self.background_done: Optional[Callable[[Any], None]] = None
 
     @contextlib.contextmanager

@@ -77,9 +77,7 @@ def build_c_module(stub: Any) -> ModuleType:
     if stub.release.has("shared_memory"):
         names["shared_memory"] = wrap(stub, "SharedMemory", True)
     if stub.release.has("async_event_future_done_callback"):
-        callback = Signature(
-            "async_event_future_done_callback", "function", "", [Parameter("py_future", SOME_OBJECT)]
-        )
+        callback = Signature("async_event_future_done_callback", "function", "", [Parameter("py_future", SOME_OBJECT)])
         names[callback.name] = Bound(stub, callback, _future_done)
     module = ModuleType(MODULE)
     builtin: Any = BuiltinImporter
@@ -128,6 +126,7 @@ def load_python_module(stub: Any) -> ModuleType:
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
+    stub.serialize = module.serialize_byte_tensor
     for feature in SINCE:
         if stub.release.has(feature):
             continue

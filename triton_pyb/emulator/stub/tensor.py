@@ -19,9 +19,7 @@ from .pybind import PybindClass, wrap
 from .signatures import Parameter
 
 _GPU_TO_NUMPY = "Tensor is stored in GPU and cannot be converted to NumPy."
-_BF16_TO_NUMPY = (
-    "Tensor dtype is BF16 and cannot be converted to NumPy. Use to_dlpack() and from_dlpack() instead."
-)
+_BF16_TO_NUMPY = "Tensor dtype is BF16 and cannot be converted to NumPy. Use to_dlpack() and from_dlpack() instead."
 # Two source lines of the stub joined with their indentation.
 _NO_DLPACK = (
     "Provided tensor is not supported. Tensor must be a DLPack capsule "
@@ -95,8 +93,17 @@ def _construct(stub: Any, name: str, array: Any) -> TensorState:
         array = np.ascontiguousarray(array)
     memory: Any = array
     if datatype == "BYTES":
-        memory = elements_of(array)
+        memory = _elements(stub, array)
     return TensorState(name, datatype, list(array.shape), array, memory)
+
+
+def _elements(stub: Any, array: Any) -> List[bytes]:
+    try:
+        return elements_of(array)
+    except Exception:
+        # The stub calls the Python function of pb_utils; what fails in it shows that frame.
+        stub.serialize(array)
+        raise
 
 
 @TENSOR.method("name", returns="str")
