@@ -185,6 +185,36 @@ def test_a_text_id_as_a_control_cannot_be_batched() -> None:
         assert message(answer) == "unexpected number of string elements 2 for inference input 'C', expecting 1"
 
 
+ITERATIVE = """
+import numpy as np
+import triton_python_backend_utils as pb_utils
+
+class TritonPythonModel:
+    def initialize(self, args):
+        self.turns = 0
+
+    def execute(self, requests):
+        self.turns += 1
+        if self.turns % 3:
+            requests[0].set_release_flags(pb_utils.TRITONSERVER_REQUEST_RELEASE_RESCHEDULE)
+            return [None]
+        return [pb_utils.InferenceResponse([pb_utils.Tensor("OUT", np.array([[self.turns]], "f4"))])]
+"""
+
+
+def test_an_iterative_model_gets_a_request_again_until_it_answers(tmp_path: Path) -> None:
+    from tests.emulator.models import tensors, write
+    from triton_pyb.emulator import EmulatedTriton, NeverAnswered
+
+    ends = tensors(("input", "IN", "FP32", [1]), ("output", "OUT", "FP32", [1]))
+    write(tmp_path, "m", "max_batch_size: 1 sequence_batching { iterative_sequence: true }\n" + ends, ITERATIVE)
+    with EmulatedTriton(tmp_path, inline=True) as triton:
+        assert triton.infer("m", {"IN": 0.0})["OUT"].tolist() == [[3]]
+        assert triton.infer("m", {"IN": 0.0})["OUT"].tolist() == [[6]]
+        with pytest.raises(NeverAnswered, match="TPB566"):
+            triton.infer("m", {"IN": 0.0}, correlation_id=5, sequence_start=True, sequence_end=True)
+
+
 def test_implicit_state_is_not_emulated(tmp_path: Path) -> None:
     from tests.emulator.models import write
     from triton_pyb.emulator import EmulatedTriton, LoadFailed

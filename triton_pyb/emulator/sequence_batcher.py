@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from triton_pyb.emulator.batcher import BatchRules, next_batch
 from triton_pyb.emulator.controls import Controls
-from triton_pyb.emulator.messages import WireRequest, WireTensor
+from triton_pyb.emulator.messages import WireFault, WireRequest, WireResponse, WireTensor
 from triton_pyb.emulator.pending import Pending
 from triton_pyb.emulator.validation import RequestRefused
 
@@ -156,6 +156,10 @@ class SequenceBatcher:
                 pending.request = replace(pending.request, flags=0)
                 sequence.queue.insert(0, pending)
                 self._changed.notify_all()
+                return
+        what = "the model hands back a request whose sequence has ended: it is never executed again"
+        fix = "leave the END flag out while the request is to come back"
+        pending.deliver(WireResponse(fault=WireFault("TPB566", what, f"model '{self._name}'", fix)))
 
     # -- forming batches
 

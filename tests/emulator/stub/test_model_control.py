@@ -59,7 +59,7 @@ def test_readiness(pb: Any) -> None:
     assert not pb.is_model_ready("nope")
 
 
-@pytest.mark.parametrize(("version", "why"), [("abc", " (details: stol)"), ("-3", "")])
+@pytest.mark.parametrize(("version", "why"), [("abc", " (details: stol)"), ("9" * 20, " (details: stol)"), ("-3", "")])
 def test_versions_that_are_none(pb: Any, version: str, why: str) -> None:
     with pytest.raises(pb.TritonModelException) as caught:
         pb.is_model_ready("ready", version)
