@@ -42,6 +42,7 @@ PUBLIC = [
     "postprocess",
     "preprocess",
     "triton_python_model",
+    "vision",
 ]
 
 

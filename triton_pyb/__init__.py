@@ -4,6 +4,7 @@ The author's words, and nothing else: all of it is floor 0, which travels into t
 Floors, from the ground: runtime, config, emulator, repository, check, server, cli; imports point down only.
 """
 
+from .runtime import vision
 from .runtime.adapter import triton_python_model
 from .runtime.annotations import Annotated, Batch, Image, Json, Lengths, Name, Tensor
 from .runtime.context import Context
@@ -51,4 +52,5 @@ __all__ = [
     "postprocess",
     "preprocess",
     "triton_python_model",
+    "vision",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from typing import Any
 
@@ -10,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from triton_pyb import Annotated, Batch, Json, Name, Tensor, model
+from triton_pyb import Annotated, Batch, Image, Json, Name, Tensor, model
+from triton_pyb.runtime.images import decode_image, encode_image
 
 from .requests import answered, refused, run
 
@@ -225,3 +227,30 @@ def test_an_element_in_a_joined_call_that_cannot_be_written() -> None:
         lambda x: [None] * len(x), inputs={"x": Batch[str]}, outputs={"out": Batch[str]}, batch="stack", name="m"
     )
     assert "output 'out': None is no text [TPB206]" in refused(run(step, {"x": ["a"]})[0], "INTERNAL")
+
+
+def test_a_picture_going_out() -> None:
+    @model(name="m")
+    def step(text: str) -> Annotated[Any, Image("RGB", name="picture", format="PNG")]:
+        return np.full((4, 6, 3), 7, np.uint8) if text == "good" else np.zeros((4, 6), np.float32)
+
+    (answer,) = run(step, {"text": ["good"]})
+    data = answered(answer)["picture"][0, 0]
+    assert np.array_equal(decode_image(data), np.full((4, 6, 3), 7, np.uint8))
+    (answer,) = run(step, {"text": ["bad"]})
+    assert "output 'picture': no picture: " in refused(answer, "INTERNAL") and "[TPB211]" in answer.message  # type: ignore[union-attr]
+
+
+def test_base64_only_where_it_was_asked_for() -> None:
+    data = base64.b64encode(encode_image(np.full((4, 6, 3), 7, np.uint8), format="PNG"))
+
+    def step(image: Any) -> Any:
+        return str(image.shape)
+
+    for taken in (True, False):
+        marked = model.wrap(step, inputs={"image": Image(base64=taken)}, outputs={"shape": str}, name="m")
+        (answer,) = run(marked, {"image": [data]})
+        if taken:
+            assert answered(answer)["shape"][0, 0] == b"(4, 6, 3)"
+        else:
+            assert "base64" in refused(answer, "INVALID_ARG")

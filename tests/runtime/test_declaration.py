@@ -420,12 +420,26 @@ def test_a_list_of_items_where_one_item_comes() -> None:
     assert error.fix.startswith("drop Batch[...]")
 
 
-def test_a_picture_as_an_output() -> None:
-    def step(text: str) -> Annotated[Array, Image(name="picture")]: ...
+def test_a_picture_as_an_output_is_one_per_item() -> None:
+    def step(text: str) -> Annotated[list[Array], Image(name="picture", shape=(2,))]: ...
 
-    error = mistake(step, "TPB111")
-    assert error.what == "the output: a picture cannot be an output yet"
-    assert error.fix == "return its bytes, or a Tensor"
+    error = mistake(step, "TPB106")
+    assert error.what == "the output: an output is one picture per item"
+    assert error.fix == "leave out shape= and decoded="
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("animated", "last"), ("format", "GIF"), ("quality", 0), ("reduce_to", 64), ("base64", "yes"), ("decoded", 3)],
+)
+def test_an_option_of_an_image_that_is_none(option: str, value: Any) -> None:
+    marker = Image(**{option: value})  # type: ignore[arg-type]
+
+    def step(image: Any) -> Any: ...
+
+    error = mistake(step, "TPB114", inputs={"image": marker}, outputs={"out": str})
+    assert f"{option}={value!r} of an Image is not " in error.what
+    assert error.fix.startswith("write ")
 
 
 def test_inputs_that_name_no_argument() -> None:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, List, Tuple, TypeVar, Union
+from typing import TYPE_CHECKING, Any, List, Optional, Tuple, TypeVar, Union
 
 T = TypeVar("T")
 
@@ -97,6 +97,16 @@ class Image(Marker):
     decoded : str
         Name of a second, optional input that takes the picture already decoded: UINT8 of shape
         (height, width, 3), or (height, width) for GRAY, in `mode`.  A request sends one of the two.
+    base64 : bool
+        Also take base64 text and data URLs.
+    animated : {"first", "refuse"}
+        Of several frames the first is taken, or the picture is rejected.
+    reduce_to : (height, width), optional
+        Decode a large JPEG at 1/2, 1/4 or 1/8 of its size, never below this: several times as fast.
+    format : {"JPEG", "PNG", "WEBP"}
+        As output: how the array that the function returns is encoded.
+    quality : int
+        As output: of JPEG and WebP, 1 to 100.
     """
 
     def __init__(
@@ -106,12 +116,22 @@ class Image(Marker):
         max_pixels: int = 89_478_485,
         shape: Tuple[Dim, ...] = (),
         decoded: str = "",
+        base64: bool = False,
+        animated: str = "first",
+        reduce_to: Optional[Tuple[int, int]] = None,
+        format: str = "JPEG",
+        quality: int = 95,
     ) -> None:
         self.mode = mode
         self.name = name
         self.max_pixels = max_pixels
         self.shape = shape
         self.decoded = decoded
+        self.base64 = base64
+        self.animated = animated
+        self.reduce_to = reduce_to
+        self.format = format
+        self.quality = quality
 
 
 class Json(Marker):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .dtypes import Array
-from .images import NoPicture, decode_image
+from .images import NoPicture, decode_image, encode_image
 from .signature import Field
 
 
@@ -66,6 +66,8 @@ def write_item(field: Field, value: Any) -> bytes:
     """
     if field.kind == "json":
         return _write_json(value)
+    if field.kind == "image":
+        return _write_image(field, value)
     if value is None:
         raise Unwritable("TPB206", "None is no text", "return a str; an empty one says that there is nothing")
     if field.kind == "text":
@@ -116,9 +118,28 @@ def _read_text(data: bytes) -> str:
 
 def _read_image(field: Field, data: bytes) -> Array:
     try:
-        return decode_image(data, field.options["mode"], field.options["max_pixels"])
+        reduce_to = field.options.get("reduce_to")
+        return decode_image(
+            data,
+            field.options["mode"],
+            field.options["max_pixels"],
+            base64=field.options.get("base64", False),
+            animated=field.options.get("animated", "first"),
+            reduce_to=(reduce_to[0], reduce_to[1]) if reduce_to else None,
+        )
     except NoPicture as error:
         raise Unreadable("TPB221", str(error)) from None
+
+
+def _write_image(field: Field, value: Any) -> bytes:
+    options = field.options
+    try:
+        return encode_image(
+            np.asarray(value), options["mode"], options.get("format", "JPEG"), options.get("quality", 95)
+        )
+    except ValueError as error:
+        shape = "(height, width)" if options["mode"] == "GRAY" else "(height, width, 3)"
+        raise Unwritable("TPB211", f"no picture: {error}", f"return a uint8 array of shape {shape}") from None
 
 
 def _write_json(value: Any) -> bytes:

@@ -368,8 +368,8 @@ class _Reader:
         except fields.Mistake as mistake:
             self.error(mistake.code, f"{what}: {mistake.what}", mistake.fix)
             return None
-        if field.kind == "image" and side == "output":
-            self.error("TPB111", f"{what}: a picture cannot be an output yet", "return its bytes, or a Tensor")
+        if field.kind == "image" and side == "output" and (field.shape or field.options.get("decoded")):
+            self.error("TPB106", f"{what}: an output is one picture per item", "leave out shape= and decoded=")
         self.check_batch(what, field)
         return field
 

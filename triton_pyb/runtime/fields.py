@@ -183,9 +183,33 @@ def _image(python_type: Any, marker: Image) -> _Description:
     if python == "pil" and marker.mode == "BGR":
         raise Mistake("TPB114", "PIL.Image.Image has no mode BGR", 'write Image("RGB"), or take an np.ndarray')
     options: Dict[str, Any] = {"mode": marker.mode, "max_pixels": marker.max_pixels, "python": python}
-    if marker.decoded:
-        options["decoded"] = marker.decoded
+    options.update(_image_options(marker))
     return _Description("BYTES", shape, "image", options)
+
+
+def _image_options(marker: Image) -> Dict[str, Any]:
+    """What was said besides, checked; defaults are left out."""
+    checks = {
+        "base64": (isinstance(marker.base64, bool), "True or False"),
+        "animated": (marker.animated in ("first", "refuse"), '"first" or "refuse"'),
+        "format": (marker.format in ("JPEG", "PNG", "WEBP"), '"JPEG", "PNG" or "WEBP"'),
+        "quality": (isinstance(marker.quality, int) and 1 <= marker.quality <= 100, "a whole number from 1 to 100"),
+        "reduce_to": (marker.reduce_to is None or _is_size(marker.reduce_to), "(height, width)"),
+        "decoded": (isinstance(marker.decoded, str), "the name of an input"),
+    }
+    defaults = vars(Image())
+    options: Dict[str, Any] = {}
+    for name, (good, wanted) in checks.items():
+        value = getattr(marker, name)
+        if not good:
+            raise Mistake("TPB114", f"{name}={value!r} of an Image is not {wanted}", f"write {wanted}")
+        if value != defaults[name]:
+            options[name] = list(value) if isinstance(value, tuple) else value
+    return options
+
+
+def _is_size(value: Any) -> bool:
+    return isinstance(value, (tuple, list)) and len(value) == 2 and all(isinstance(n, int) and n > 0 for n in value)
 
 
 def _tensor(python_type: Any, marker: Tensor) -> _Description:

@@ -14,7 +14,7 @@ from .errors import ItemError, OutputError, RequestError, did_you_mean
 from .signature import Field, Signature
 
 #: Kinds that travel as one TYPE_STRING element per item.
-_ELEMENTS = ("text", "bytes", "json")
+_ELEMENTS = ("text", "bytes", "json", "image")
 
 
 def named_values(signature: Signature, value: Any, where: str) -> Dict[str, Any]:
