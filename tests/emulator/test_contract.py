@@ -42,10 +42,10 @@ BROKEN = {
 
 
 def test_every_check_is_tested() -> None:
-    assert set(BROKEN) == CHECKS
+    assert {*BROKEN, "unanswered"} == CHECKS  # the last one: test_services
 
 
-@pytest.mark.parametrize("rule", sorted(CHECKS))
+@pytest.mark.parametrize("rule", sorted(BROKEN))
 def test_a_broken_rule_fails_the_request_unless_it_is_switched_off(rule: str, tmp_path: Path) -> None:
     code, what, outputs = BROKEN[rule]
     write(tmp_path, "m", CONFIG, answering(*outputs))

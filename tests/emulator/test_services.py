@@ -185,6 +185,27 @@ def test_a_request_that_is_never_answered(client: Any) -> None:
         client.infer("silent", [tensor(protocol_of(client), "IN", np.ones(1, np.float32))])
 
 
+@pytest.mark.parametrize("options", [{"strict_off": {"unanswered"}}, {"mode": "faithful"}])
+def test_its_client_waits_where_the_check_is_off(options: dict[str, Any], tmp_path: Path) -> None:
+    one = tensors(("input", "IN", "FP32", [1]), ("output", "OUT", "FP32", [1]))
+    write(tmp_path, "silent", one, execute("return [None for _ in requests]"))
+    with EmulatedTriton(tmp_path, inline=True, **options) as triton:
+        endpoints = Endpoints(triton.store, grpc_port=0)
+        endpoints.start()
+        client = tritonclient.http.InferenceServerClient(
+            f"127.0.0.1:{endpoints.ports['http']}", network_timeout=0.3, connection_timeout=0.3
+        )
+        with pytest.raises(TimeoutError):
+            client.infer("silent", [tensor(tritonclient.http, "IN", np.ones(1, np.float32))])
+        client.close()
+        grpc_client = tritonclient.grpc.InferenceServerClient(f"127.0.0.1:{endpoints.ports['grpc']}")
+        with pytest.raises(InferenceServerException, match="Deadline Exceeded"):
+            grpc_client.infer("silent", [tensor(tritonclient.grpc, "IN", np.ones(1, np.float32))], client_timeout=0.3)
+        grpc_client.close()
+        endpoints.stop()
+        assert any("never answered" in record.message for record in triton.log)
+
+
 def test_decoupled_models_want_a_stream(client: Any) -> None:
     with pytest.raises(InferenceServerException, match="doesn't support models with decoupled"):
         client.infer("stream", [tensor(protocol_of(client), "IN", np.ones(1, np.float32))])

@@ -17,8 +17,9 @@ from triton_pyb.emulator.validation import fits, listed
 from triton_pyb.runtime.dtypes import wire_name
 from triton_pyb.runtime.errors import did_you_mean
 
-#: The names of the checks.
-CHECKS = frozenset({"dtype", "shape", "rows", "missing_output", "duplicate_output", "undeclared_output"})
+#: The names of the checks. "unanswered" speaks of the ports only: there a client waits, or gets an error;
+#: in this process a request that is never answered fails in every mode.
+CHECKS = frozenset({"dtype", "shape", "rows", "missing_output", "duplicate_output", "undeclared_output", "unanswered"})
 
 
 class BrokenRule(WireFault):

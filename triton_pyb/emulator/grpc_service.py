@@ -132,7 +132,7 @@ class GrpcService(service_pb2_grpc.GRPCInferenceServiceServicer):  # type: ignor
         except RequestRefused as error:
             await context.abort(_CODES[error.code], error.message)
         except NeverAnswered as error:
-            if self._store.machine.mode == "faithful":
+            if self._store.machine.clients_wait:
                 self._store.log.server("WARNING", error.message)
                 await asyncio.Event().wait()  # until the client gives up, as on the server
             await context.abort(_CODES[error.code], error.message)
@@ -194,7 +194,7 @@ class GrpcService(service_pb2_grpc.GRPCInferenceServiceServicer):  # type: ignor
     ) -> None:
         request_id = asked.request.request_id
         failure = inference.failure_of(response, model.name)
-        if isinstance(failure, NeverAnswered) and self._store.machine.mode == "faithful":
+        if isinstance(failure, NeverAnswered) and self._store.machine.clients_wait:
             self._store.log.server("WARNING", failure.message)
             await asyncio.Event().wait()
         if failure is not None:

@@ -157,7 +157,7 @@ class HttpService:
         try:
             response = inference.one_response(responses, model.name)
         except NeverAnswered as error:
-            if self._store.machine.mode == "faithful":
+            if self._store.machine.clients_wait:
                 self._store.log.server("WARNING", error.message)
                 await asyncio.Event().wait()  # until the client gives up, as on the server
             raise

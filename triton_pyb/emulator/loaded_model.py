@@ -33,6 +33,11 @@ class Machine:
     environment: dict[str, str] = field(default_factory=dict)
     factories: dict[str, Callable[[], object]] = field(default_factory=dict)
 
+    @property
+    def clients_wait(self) -> bool:
+        """Whether a request that is never answered keeps its client waiting at the ports, as on the server."""
+        return self.mode == "faithful" or "unanswered" in self.strict_off
+
 
 class Scheduler(Protocol):
     """What takes a model's requests in."""

@@ -40,7 +40,7 @@ class EmulatedTriton:
         the client: a wrong dtype, shape or row count, a missing output.
     strict_off : iterable of str
         Strict checks to leave out: "dtype", "shape", "rows", "missing_output", "duplicate_output",
-        "undeclared_output".
+        "undeclared_output", "unanswered".
     release : str
         The container release that is emulated.
     python : str
