@@ -8,6 +8,7 @@ import sysconfig
 import time
 import venv
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
