@@ -1,8 +1,8 @@
 """What can be served: folders as they lie, decorated functions and pipelines after they were built.
 
 Building is a floor above this one. It registers itself: the entry point group ``triton_pyb.builders`` names
-a function ``build(target, repository)`` that writes model folders and returns an object with ``entry``, the
-model a client calls.
+functions ``build(target, repository)`` that write model folders and return an object with ``entry``, the
+model a client calls: ``repository`` writes whole ones, ``inline`` configurations for functions of this process.
 """
 
 from __future__ import annotations
@@ -99,14 +99,14 @@ def _is_model_folder(path: Path) -> bool:
 
 
 def _built(target: Any, inline: bool) -> Served:
-    builder = _builder()
+    factories = _factories(target) if inline else {}
+    builder = _builder("inline" if factories else "repository")
     folder = tempfile.TemporaryDirectory(prefix="triton_pyb_")
     try:
         built = builder(target, Path(folder.name))
     except BaseException:
         folder.cleanup()
         raise
-    factories = _factories(target) if inline else {}
     return Served([Path(folder.name)], factories=factories, entry=built.entry, temporary=folder)
 
 
@@ -116,10 +116,10 @@ def _factories(target: Any) -> dict[str, Callable[[], object]]:
     return {mark.name: triton_python_model(step) for mark, step in marks if mark is not None}
 
 
-def _builder() -> Builder:
+def _builder(name: str) -> Builder:
     if _registered:
         return _registered[0]
-    for point in entry_points(group="triton_pyb.builders"):
+    for point in entry_points(group="triton_pyb.builders", name=name):
         builder: Builder = point.load()
         return builder
     raise EmulatorMisused(

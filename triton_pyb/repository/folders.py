@@ -30,6 +30,7 @@ from triton_pyb.runtime.steps import StepMark
 from .closure import Closure, find_closure
 from .core_models import ResolvedCore
 from .graph import Graph
+from .hand_kept import look_at
 from .litter import is_litter
 from .manifest import MANIFEST_FILE, Manifest, is_version, sha256_of
 from .requirements import requirements_of
@@ -94,7 +95,7 @@ class ModelFolder(NamedTuple):
     @property
     def requirements(self) -> tuple[str, ...]:
         """What must be installed where the model runs, with the versions in use here; numpy always."""
-        if f"{self.version}/model.py" not in self.files or self.as_it_is:
+        if f"{self.version}/model.py" not in self.files:
             return ()
         found = requirements_of(sorted({"numpy", *self.imported}))
         if self.release and find_release(self.release).needs_numpy_1:
@@ -202,7 +203,7 @@ def step_folder(
     """The folder of one step of ours: configuration, generated model.py, signature, code, runtime."""
     closure = find_closure(mark, step)
     signature = mark.signature
-    config = _step_config(mark, max_batch_size, max_queue_delay_microseconds)
+    config = config_of_step(mark, max_batch_size, max_queue_delay_microseconds)
     declaring = Path(mark.scope["__file__"])
     travelling = {**signature.to_dict(), "function": closure.function}
     files: dict[str, Content] = {
@@ -233,7 +234,7 @@ def _with_picture_library(closure: Closure, signature: Signature) -> tuple[str, 
     return tuple(sorted({*closure.imported, "PIL"}))
 
 
-def _step_config(mark: StepMark, max_batch_size: int, max_queue_delay_microseconds: int) -> Any:
+def config_of_step(mark: StepMark, max_batch_size: int, max_queue_delay_microseconds: int) -> Any:
     """What the signature says, then what the author adds."""
     signature, batching = mark.signature, max_batch_size > 0
     config = step_config(
@@ -289,7 +290,7 @@ def _named_files(options: object, folder: Path, where: str) -> dict[str, Content
 
 
 def core_folder(core: ResolvedCore, options: object = None) -> ModelFolder:
-    """The folder of a core model; an existing model's folder is taken as it is."""
+    """The folder of a core model; an existing model's is taken as it is, and gets our runtime if it uses it."""
     declaring = file_of(core.where)
     source = Source(label(declaring), core.where.partition(" ")[0])
     if core.file_name:
@@ -310,9 +311,21 @@ def core_folder(core: ResolvedCore, options: object = None) -> ModelFolder:
     }
     files: dict[str, Content] = {name: path for name, path in inside.items() if path.is_file()}
     empty = tuple(name for name, path in inside.items() if path.is_dir() and not any(path.iterdir()))
-    versions = sorted((int(entry.name) for entry in core.source.iterdir() if is_version(entry.name)), reverse=True)
-    newest = str(versions[0]) if versions else "1"
-    return ModelFolder(core.config.name or core.source.name, files, source, newest, empty, as_it_is=True)
+    versions = sorted((entry.name for entry in core.source.iterdir() if is_version(entry.name)), key=int)
+    paths = {name: path for name, path in inside.items() if path.is_file()}
+    hand_kept = look_at(paths, versions)
+    for version in hand_kept.uses_runtime:
+        files.update({f"{version}/triton_pyb/{name}": path for name, path in _runtime_files().items()})
+    return ModelFolder(
+        core.config.name or core.source.name,
+        files,
+        source,
+        versions[-1] if versions else "1",
+        empty,
+        third_party=tuple(sorted({name.partition(".")[0] for name in hand_kept.imported})),
+        imported=hand_kept.imported,
+        as_it_is=True,
+    )
 
 
 def ensemble_folder(graph: Graph, pinned: Mapping[str, tuple[str, int]] | None = None) -> ModelFolder:
