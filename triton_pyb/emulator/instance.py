@@ -34,7 +34,7 @@ Respond = Callable[[int, WireResponse | None, int], None]
 class Host(Protocol):
     """What a model instance asks of its server; every method may be called from any thread."""
 
-    metrics: Any  # a stub.registry.MetricsRegistry; one for the whole server
+    metrics: Any  # a registry.MetricsRegistry; one for the whole server
 
     def infer(self, request: WireRequest, decoupled: bool) -> Iterator[WireResponse]:
         """BLS. Yields responses as they come, exactly one unless `decoupled`; the last has ``final`` set.

@@ -17,7 +17,7 @@ from triton_pyb.emulator.errors import InferenceFailed, LoadFailed
 from triton_pyb.emulator.host import ModelHost
 from triton_pyb.emulator.loaded_model import LoadedModel, Machine
 from triton_pyb.emulator.log import ServerLog
-from triton_pyb.emulator.stub.registry import MetricsRegistry
+from triton_pyb.emulator.registry import MetricsRegistry
 from triton_pyb.emulator.validation import RequestRefused
 
 

@@ -20,9 +20,9 @@ from typing import Any
 from . import current
 from .desk import DirectLink
 from .messages import WireError, WireRequest, WireResponse
+from .registry import MetricsRegistry
 from .stub import surface
 from .stub.logger import server_line
-from .stub.registry import MetricsRegistry
 from .stub.stub import Stub
 
 

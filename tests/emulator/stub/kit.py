@@ -13,8 +13,8 @@ import numpy as np
 from triton_pyb.emulator.desk import DirectLink
 from triton_pyb.emulator.instance import Launch, ModelInstance
 from triton_pyb.emulator.messages import FINAL, WireError, WireFault, WireRequest, WireResponse, wire_tensor
+from triton_pyb.emulator.registry import MetricsRegistry
 from triton_pyb.emulator.stub import surface
-from triton_pyb.emulator.stub.registry import MetricsRegistry
 from triton_pyb.emulator.stub.stub import Stub
 
 Answer = Callable[[WireRequest, bool], Iterator[WireResponse]]

@@ -93,6 +93,12 @@ def test_gpu_memory_without_a_gpu() -> None:
     assert error.message().startswith("BackendMemory::Create, all allocation types failed:\n\tGPU: failed to get")
 
 
+def test_a_model_name_is_a_c_string() -> None:
+    pb = _pb()
+    request = pb.InferenceRequest(inputs=[], requested_output_names=[], model_name="a\0b")
+    assert request.exec().error().message() == "Model a - Error when running inference: Model 'a' is not ready."
+
+
 def test_parameters_the_server_cannot_read() -> None:
     pb = _pb(_identity)
     request = pb.InferenceRequest(inputs=[], requested_output_names=[], model_name="ready", parameters={"a": 2**70})

@@ -31,7 +31,8 @@ def test_the_page(pb: Any, host: FakeHost) -> None:
     histogram.Metric(labels={"l": "x"}, buckets=[0.5, 1]).observe(0.7)
     family("empty", "no series", family.COUNTER)
     assert host.metrics.render().splitlines() == [
-        '# HELP c some "help"\\n',
+        '# HELP c some "help"',
+        "",
         "# TYPE c counter",
         'c{a="x\\"y",b="2"} 2.5',
         "# TYPE g gauge",
@@ -44,6 +45,15 @@ def test_the_page(pb: Any, host: FakeHost) -> None:
         'h_bucket{l="x",le="1"} 1',
         'h_bucket{l="x",le="+Inf"} 1',
     ]
+
+
+def test_series_stand_where_an_unordered_map_has_them(pb: Any, host: FakeHost) -> None:
+    family = pb.MetricFamily("g", "", pb.MetricFamily.GAUGE)
+    kept = [family.Metric(labels={"i": str(number), "q": 'a"b\\c\nd'}) for number in range(12)]
+    lines = host.metrics.render().splitlines()[1:]
+    # Recorded from the /metrics page of 24.10.
+    assert [line.split('"')[1] for line in lines] == ["9", "8", "7", "6", "5", "11", "4", "3", "2", "10", "1", "0"]
+    assert len(kept) == len(lines)
 
 
 def test_equal_labels_share_a_value(pb: Any) -> None:

@@ -58,7 +58,7 @@ def _to_wire(state: Any) -> WireRequest:
         flags=state.flags,
         timeout_us=state.timeout,
         parameters=dict(state.parameters),
-        model_name=state.model_name,
+        model_name=state.model_name.split("\0")[0],  # a C string on its way to the server
         model_version=state.model_version,
         preferred_memory=state.preferred_memory and state.preferred_memory._pb,
         trace=state.trace and state.trace._pb,

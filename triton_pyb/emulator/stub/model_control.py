@@ -51,7 +51,7 @@ def _is_model_ready(stub: Any, name: str, version: str) -> bool:
     wrong = f"{failure}'{stub.instance_name}', message: failed to get model version from specified version string"
     if version:
         number = _NUMBER.match(version)
-        if number is None:
+        if number is None or not -(2**63) <= int(number.group()) < 2**63:
             raise TritonModelException(f"{wrong} '{version}' (details: stol), version should be an integral value > 0")
         if int(number.group()) < 0:
             raise TritonModelException(f"{wrong} '{version}', version should be an integral value > 0")

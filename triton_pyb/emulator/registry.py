@@ -7,22 +7,25 @@ import itertools
 import json
 import re
 import threading
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any
 
-from .enums import METRIC_KINDS
-from .errors import HostError
+from .stub.enums import METRIC_KINDS
+from .stub.errors import HostError
+from .unordered import text_hash, unordered
 
 _METRIC_NAME = re.compile(r"(?!__)[a-zA-Z_:][a-zA-Z0-9_:]*\Z")
 _LABEL_NAME = re.compile(r"(?!__)[a-zA-Z_][a-zA-Z0-9_]*\Z")
 _KIND_NAMES = {value: name for name, value in METRIC_KINDS.items()}
 
-Labels = Tuple[Tuple[str, str], ...]
+_MASK = 0xFFFFFFFFFFFFFFFF
+
+Labels = tuple[tuple[str, str], ...]
 
 
 class _Series:
     """One set of labels of a family."""
 
-    def __init__(self, buckets: List[float]) -> None:
+    def __init__(self, buckets: list[float]) -> None:
         self.value = 0.0
         self.total = 0.0
         self.bounds = buckets
@@ -37,7 +40,7 @@ class _Family:
     def __init__(self, name: str, description: str, kind: str) -> None:
         self.name, self.description, self.kind = name, description, kind
         self.handles = 0
-        self.series: Dict[Labels, _Series] = {}
+        self.series: dict[Labels, _Series] = {}
 
 
 class MetricsRegistry:
@@ -46,9 +49,9 @@ class MetricsRegistry:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._ids = itertools.count(1)
-        self._families: Dict[str, _Family] = {}
-        self._by_handle: Dict[int, _Family] = {}
-        self._metrics: Dict[int, Tuple[_Family, _Series]] = {}
+        self._families: dict[str, _Family] = {}
+        self._by_handle: dict[int, _Family] = {}
+        self._metrics: dict[int, tuple[_Family, _Series]] = {}
 
     def create_family(self, name: str, description: str, kind: int) -> int:
         """A handle on the family `name`, which several handles may share."""
@@ -75,7 +78,7 @@ class MetricsRegistry:
             if not family.handles:
                 self._families.pop(family.name, None)
 
-    def create_metric(self, handle: int, labels: str, buckets: Optional[List[float]]) -> int:
+    def create_metric(self, handle: int, labels: str, buckets: list[float] | None) -> int:
         """A handle on one series; equal labels share it. `labels` is JSON text."""
         with self._lock:
             family = self._by_handle[handle]
@@ -111,9 +114,9 @@ class MetricsRegistry:
             return series.value
 
     def render(self) -> str:
-        """The families in Prometheus' text format, in the order of their creation, none without a series."""
+        """The families in Prometheus' text format, each series where the server has it, none without one."""
         with self._lock:
-            lines: List[str] = []
+            lines: list[str] = []
             for family in self._families.values():
                 if family.series:
                     lines += _family_lines(family)
@@ -121,7 +124,7 @@ class MetricsRegistry:
 
 
 def _labels(text: str) -> Labels:
-    values: Dict[str, Any] = json.loads(text) or {}
+    values: dict[str, Any] = json.loads(text) or {}
     for value in values.values():
         if not isinstance(value, str):
             raise HostError("attempt to access JSON non-string as string")
@@ -131,13 +134,13 @@ def _labels(text: str) -> Labels:
     return tuple(sorted(values.items()))
 
 
-def _family_lines(family: _Family) -> List[str]:
+def _family_lines(family: _Family) -> list[str]:
     lines = []
     if family.description:
-        escaped = family.description.replace("\\", "\\\\").replace("\n", "\\n")
-        lines.append(f"# HELP {family.name} {escaped}")
+        lines.append(f"# HELP {family.name} {family.description}")  # verbatim, line ends too
     lines.append(f"# TYPE {family.name} {family.kind.lower()}")
-    for labels, series in family.series.items():
+    for labels in unordered(family.series, _labels_hash):
+        series = family.series[labels]
         if family.kind != "HISTOGRAM":
             lines.append(f"{family.name}{_braces(labels)} {_number(series.value)}")
             continue
@@ -148,6 +151,14 @@ def _family_lines(family: _Family) -> List[str]:
             seen += count
             lines.append(f"{family.name}_bucket{_braces((*labels, ('le', _number(bound))))} {seen}")
     return lines
+
+
+def _labels_hash(labels: Labels) -> int:
+    # A family keeps its series in an unordered_map by labels. Source: hash_combine of prometheus-cpp.
+    seed = 0
+    for text in (text for label in labels for text in label):
+        seed ^= text_hash(text) + 0x9E3779B9 + (seed << 6 & _MASK) + (seed >> 2) & _MASK
+    return seed
 
 
 def _braces(labels: Labels) -> str:
