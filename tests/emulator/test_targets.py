@@ -31,7 +31,7 @@ def test_a_model_without_a_configuration_is_a_model(tmp_path: Path) -> None:
 
 def test_without_a_builder_nothing_is_built(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(targets, "_registered", [])
-    monkeypatch.setattr(targets, "entry_points", lambda group: [])
+    monkeypatch.setattr(targets, "entry_points", lambda group, name: [])
     with pytest.raises(EmulatorMisused, match="TPB564 nothing here can build"):
         resolve(object(), None)
 

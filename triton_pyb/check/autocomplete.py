@@ -191,8 +191,10 @@ class _Run:
             return node.value
         if isinstance(node, ast.Name):
             return self.names.get(node.id, _UNKNOWN)
-        if isinstance(node, (ast.List, ast.Tuple)):
+        if isinstance(node, ast.List):
             return [self.value(item) for item in node.elts]
+        if isinstance(node, ast.Tuple):
+            return tuple(self.value(item) for item in node.elts)
         if isinstance(node, ast.Dict):
             if any(key is None for key in node.keys):
                 return _UNKNOWN
@@ -338,7 +340,7 @@ class _Run:
                 f"'{name}', model provides {tensor['data_type']}"
             )
             raise Raised(node, said, "type")
-        if current["dims"] and list(current["dims"]) != tensor["dims"]:
+        if current["dims"] and current["dims"] != tensor["dims"]:  # a tuple never equals a list
             said = (
                 f"model '{model}', tensor '{name}': the model expects dims {tensor['dims']} but the model "
                 f"configuration specifies dims {current['dims']}"
@@ -398,7 +400,7 @@ def _compare(operator: ast.cmpop, left: Any, right: Any) -> Any:
 
 
 def _holds_unknown(value: Any) -> bool:
-    return not isinstance(value, list) or any(item is _UNKNOWN for item in value)
+    return not isinstance(value, (list, tuple)) or any(item is _UNKNOWN for item in value)
 
 
 def raised_text(node: ast.Raise) -> str:

@@ -37,10 +37,13 @@ class PythonSource:
     path, folder : str
         The file, and the version folder.
     state : "file", "absent", "folder", "unreadable"
+    depth : int
+        How many packages the module is in: model.py is ``<version>.model``, so 1; ``import helper`` beside it, 0.
     """
 
     def __init__(self, path: str, folder: str, model: Model) -> None:
         self.path, self.folder, self.model = path, folder, model
+        self.depth = 1
 
     @functools.cached_property
     def state(self) -> str:
@@ -195,11 +198,16 @@ class PythonSource:
         while queue and len(found) < 200:
             current = queue.pop()
             for item in current.imports:
-                folders = (os.path.dirname(current.path),) if item.level else self.search_folders
+                base = _upwards(os.path.dirname(current.path), item.level - 1)
+                folders = (base,) if item.level else self.search_folders
                 for module in item.candidates:
                     path = self.local_file(module, folders)
                     if path and path not in found:
                         found[path] = PythonSource(path, self.folder, self.model)
+                        within = os.path.dirname(path)
+                        root = next(folder for folder in folders if path.startswith(folder + os.sep))
+                        depth = 0 if within == root else os.path.relpath(within, root).count(os.sep) + 1
+                        found[path].depth = depth + (current.depth - item.level + 1 if item.level else 0)
                         queue.append(found[path])
         del found[self.path]
         return list(found.values())
@@ -272,12 +280,14 @@ class PythonSource:
         config = initial_config(self.model.name, self.model.config)
         if not isinstance(function, ast.FunctionDef):
             return Completion(config)
-        constants = {}
+        constants: dict[str, object] = {}
         for node in self.tree.body if self.tree is not None else []:
-            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
-                for name in node.targets:
-                    if isinstance(name, ast.Name):
-                        constants[name.id] = node.value.value
+            if isinstance(node, ast.Assign):
+                try:
+                    value = ast.literal_eval(node.value)
+                except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+                    continue
+                constants |= {name.id: value for name in node.targets if isinstance(name, ast.Name)}
         return interpret(function, config, constants)
 
     @functools.cached_property
@@ -291,3 +301,9 @@ class PythonSource:
             if method is not None:
                 found += imports_of(method.body, False)
         return found
+
+
+def _upwards(folder: str, levels: int) -> str:
+    for _ in range(levels):
+        folder = os.path.dirname(folder)
+    return folder

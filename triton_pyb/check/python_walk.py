@@ -69,6 +69,16 @@ def imports_of(body: list[ast.stmt], guarded: bool) -> Iterator[Import]:
             yield from imports_of(node.body, True)
 
 
+def within(node: ast.AST) -> Iterator[ast.AST]:
+    """A node and what is in it, not the insides of functions and classes."""
+    stack = [node]
+    while stack:
+        current = stack.pop()
+        yield current
+        if not isinstance(current, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+            stack += list(ast.iter_child_nodes(current))
+
+
 def certain_end(body: list[ast.stmt]) -> ast.AST | None:
     """The statement at which a body certainly raises or exits, or None."""
     for node in body:
@@ -93,7 +103,7 @@ def certain_end(body: list[ast.stmt]) -> ast.AST | None:
                 taken = first if node.test.value else second
                 if taken is not None:
                     return taken
-        if any(isinstance(inner, (ast.Return, ast.Yield, ast.YieldFrom)) for inner in ast.walk(node)):
+        if any(isinstance(inner, (ast.Return, ast.Yield, ast.YieldFrom)) for inner in within(node)):
             return None
     return None
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 #: kind, start offset, end offset, text exactly as written.
 IDENTIFIER, INTEGER, FLOAT, STRING, SYMBOL, END = "identifier", "integer", "float", "string", "symbol", "end"
 
-_SKIP = re.compile(r"[ \t\r\n\v\f]*(?:#[^\n]*\n?[ \t\r\n\v\f]*)*")
+_SKIP = re.compile(r"[ \t\r\n\v\f]*(?:#[^\n\0]*\n?[ \t\r\n\v\f]*)*")
 _FAST = re.compile(
     r"""([A-Za-z_][A-Za-z0-9_]*)"""
     r"""|((?:0|[1-9][0-9]*)(?![A-Za-z0-9_.]))"""
@@ -162,7 +162,7 @@ class Tokenizer:
             self._report("escape", at - 1, at + 1, "Invalid escape sequence in string literal.", letter)
             return at
         digits = text[at + 1 : at + 1 + wanted[0]]
-        valid = _end(_HEX, digits, 0) == wanted[0] and (letter != "U" or int(digits, 16) <= 0x10FFFF)
+        valid = _end(_HEX, digits, 0) == wanted[0] and (letter != "U" or digits[:2] == "00" and digits[2] in "01")
         if not valid:
             self._report("escape", at - 1, at + 1, wanted[1], letter)
             return at + 1

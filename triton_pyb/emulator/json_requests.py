@@ -140,8 +140,7 @@ def _inputs(document: Any, request: WireRequest, binary: memoryview, model: str)
             datatype = rapid_json.text_member(entry, "datatype")
         with _parsing("shape"):
             shape = tuple(rapid_json.as_unsigned(dim) for dim in rapid_json.array_member(entry, "shape"))
-        if datatype not in DATATYPES:
-            raise RequestRefused(f"invalid datatype for input {name}")
+        datatype = datatype if datatype in DATATYPES else "<invalid>"
         if any(tensor.name == name for tensor in request.inputs):
             prefix = f"[request id: {request.request_id or '<id_unknown>'}] "
             raise RequestRefused(f"{prefix}input '{name}' already exists in request")
@@ -191,6 +190,10 @@ def _data(
 
 
 def _json_data(entry: dict[str, Any], name: str, datatype: str, shape: tuple[int, ...]) -> NDArray[Any]:
+    if not shape or 0 in shape:  # the server expects no elements then, and looks at none
+        return _NOTHING
+    if datatype == "<invalid>":
+        raise RequestRefused(f"invalid datatype for input {name}")
     if datatype in ("FP16", "BF16"):
         raise RequestRefused(
             f"receiving {datatype} data via JSON is not supported. Please use the binary data format for input {name}"
@@ -199,17 +202,14 @@ def _json_data(entry: dict[str, Any], name: str, datatype: str, shape: tuple[int
         data = rapid_json.array_member(entry, "data")
     if datatype == "BYTES":
         try:
-            leaves: list[Any] = _leaves(data, rapid_json.as_text, None)
+            texts = _leaves(data, rapid_json.as_text, None)
         except RequestRefused as error:
             raise RequestRefused(f"Unable to parse JSON bytes array: {error.message}", error.code) from None
-        leaves = [leaf.encode("utf-8", "surrogateescape") for leaf in leaves]
-    else:
-        with _parsing("data"):
-            leaves = _leaves(data, _READERS[datatype], prod(shape) if shape else None)
-    if not shape:  # the server does not count here: a model without a batch axis is asked about the shape first
-        return _array(leaves, datatype)
-    if len(leaves) != prod(shape):
-        with _parsing("data"):
+        array = _array([text.encode("utf-8", "surrogateescape") for text in texts], datatype)
+        return array.reshape(shape) if array.size == prod(shape) else array  # counted when the tensor is checked
+    with _parsing("data"):
+        leaves = _leaves(data, _READERS[datatype], prod(shape))
+        if len(leaves) != prod(shape):
             raise RequestRefused(_MISFIT, "INTERNAL")
     return _array(leaves, datatype).reshape(shape)
 

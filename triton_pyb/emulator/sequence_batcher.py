@@ -107,13 +107,13 @@ class SequenceBatcher:
         prefix = "inference request"
         if self._iterative and request.correlation_id in (0, ""):
             request.correlation_id, request.flags = -request.key, START  # a sequence of its own
-        if request.correlation_id in (0, ""):
-            raise RequestRefused(
-                f"{prefix} to model '{self._name}' must specify a non-zero or non-empty correlation ID"
-            )
         if self._batching and pending.rows != 1:
             raise RequestRefused(
                 f"{prefix} to model '{self._name}' must specify batch-size 1 due to requirements of sequence batcher"
+            )
+        if request.correlation_id in (0, ""):
+            raise RequestRefused(
+                f"{prefix} to model '{self._name}' must specify a non-zero or non-empty correlation ID"
             )
         self._controls.check()
         sequence = self._known.get(request.correlation_id)

@@ -53,13 +53,15 @@ def normalized(request: WireRequest, config: dict[str, Any]) -> tuple[WireReques
     outputs = _requested_outputs(request, config)
     _check_count(by_name, config, prefix)
     order = unordered(by_name)
-    rows = _batch_size([by_name[key] for key in order], declared, config, prefix)
+    for key in order:
+        if key not in declared:
+            raise RequestRefused(f"unexpected inference input '{key}' for model '{name}'")
+    rows = _batch_size([by_name[key] for key in order], config, prefix)
     if rows > config["max_batch_size"]:
         limit = config["max_batch_size"]
         raise RequestRefused(f"{prefix}inference request batch-size must be <= {limit} for '{name}'")
     for key in order:
-        _check_tensor(by_name[key], _declared(key, declared, name), config, prefix)
-    for key in order:
+        _check_tensor(by_name[key], declared[key], config, prefix)
         _check_byte_size(by_name[key], rows, config, prefix)
     batching = config["max_batch_size"] > 0
     # The server fills a second map from the first one: the model sees the order of that.
@@ -93,19 +95,11 @@ def _check_count(by_name: dict[str, WireTensor], config: dict[str, Any], prefix:
     )
 
 
-def _declared(name: str, declared: dict[str, Any], model: str) -> dict[str, Any]:
-    if name not in declared:
-        raise RequestRefused(f"unexpected inference input '{name}' for model '{model}'")
-    tensor: dict[str, Any] = declared[name]
-    return tensor
-
-
-def _batch_size(tensors: list[WireTensor], declared: dict[str, Any], config: dict[str, Any], prefix: str) -> int:
+def _batch_size(tensors: list[WireTensor], config: dict[str, Any], prefix: str) -> int:
     if config["max_batch_size"] == 0:
         return 0
     rows = 0
     for tensor in tensors:
-        _declared(tensor.name, declared, config["name"])
         if not tensor.shape:
             raise RequestRefused(
                 f"{prefix}input '{tensor.name}' has no shape but model requires batch dimension for '{config['name']}'"
@@ -148,8 +142,10 @@ def listed(dims: Any) -> str:
 
 
 def _check_byte_size(tensor: WireTensor, rows: int, config: dict[str, Any], prefix: str) -> None:
-    # A batch of zero rows counts as "no batch axis" here, and so never holds the bytes of one row.
-    shape = tensor.shape[1:] if config["max_batch_size"] and not rows else tensor.shape
+    # The first axis counts as the batch says, not as the tensor does; a batch of zero rows as no axis at all.
+    shape = tensor.shape
+    if config["max_batch_size"]:
+        shape = (rows, *shape[1:]) if rows else shape[1:]
     if tensor.datatype == "BYTES":
         _check_elements(tensor, prod(shape), config["name"], prefix)
         return

@@ -40,6 +40,7 @@ def build_inline(target: Any, folder: Path) -> Inline:
     folders = _pipeline(thing) if isinstance(thing, Pipeline) else [_step(thing)]
     for model in folders:
         model.write(folder / model.name)
+        (folder / model.name / model.version).mkdir(exist_ok=True)  # an ensemble has nothing in it
     return Inline(folders[-1].name)
 
 

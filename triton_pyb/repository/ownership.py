@@ -9,6 +9,9 @@ from .manifest import MANIFEST_FILE, OLD_CONFIG, Manifest, is_version, read_mani
 from .source import may_be_same
 from .target import BuildError
 
+#: Below it two files of one name are two applications.
+LEAST_LIKENESS = 0.4
+
 
 def check_ownership(new: ModelFolder, old: Path) -> None:
     """Refuse to put `new` in the place of a folder that something else made.
@@ -38,6 +41,32 @@ def check_ownership(new: ModelFolder, old: Path) -> None:
             "give the model another name, build into another repository, or build with --overwrite",
         )
     _check_edits(manifest, old, new)
+    alike = _likeness(manifest, old, new)
+    if alike < LEAST_LIKENESS:
+        raise BuildError(
+            "TPB413",
+            f"'{old}' was built from another {manifest.source} (it shares {alike:.0%} of its lines with this one), "
+            f"and {new.source} would replace it",
+            f"model '{new.name}'",
+            "give the model another name, build into another repository, or build with --overwrite",
+        )
+
+
+def _likeness(manifest: Manifest, old: Path, new: ModelFolder) -> float:
+    """The share of lines that the declaring module of a step has in common with what stands there; else 1.
+
+    Only where a source says no more than a file's name: two applications that are both called ``app.py`` and lie in
+    no marked project would else be taken for one.
+    """
+    name = f"/{manifest.source.file}"
+    content = new.files.get(f"{new.version}{name}")
+    path = old / f"{manifest.version}{name}"
+    if "/" in manifest.source.file or not isinstance(content, Path) or not path.is_file() or new.as_it_is:
+        return 1.0
+    before, after = (
+        {line.strip() for line in file.read_text("utf-8", "replace").splitlines()} for file in (path, content)
+    )
+    return len(before & after) / max(len(before), len(after), 1)
 
 
 def _check_edits(manifest: Manifest, old: Path, new: ModelFolder) -> None:

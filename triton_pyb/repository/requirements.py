@@ -32,6 +32,10 @@ def _files(name: str) -> tuple[str, ...]:
     return tuple(map(str, metadata.files(name) or ()))
 
 
+#: Module -> package, where the module is not installed here and its name is not the package's.
+_PACKAGES = {"PIL": "Pillow", "cv2": "opencv-python-headless", "sklearn": "scikit-learn", "skimage": "scikit-image"}
+
+
 def requirements_of(modules: Iterable[str]) -> tuple[str, ...]:
     """``"opencv-python-headless==4.10.0.84"`` for every imported third-party module; sorted, each once.
 
@@ -43,7 +47,8 @@ def requirements_of(modules: Iterable[str]) -> tuple[str, ...]:
         # opencv-python and opencv-python-headless bring the same cv2: one of them is enough, and the
         # headless one also runs where there is no display.
         chosen = [name for name in names if name.endswith("-headless")] or names
-        found |= {pin(name) for name in chosen[:1]} or {module.partition(".")[0]}
+        top = module.partition(".")[0]
+        found |= {pin(name) for name in chosen[:1]} or {_PACKAGES.get(top, top)}
     return tuple(sorted(found, key=str.lower))
 
 

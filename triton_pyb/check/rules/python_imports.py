@@ -104,27 +104,36 @@ def _modules_in(folder: str) -> list[str]:
 
 
 class BeyondPackage(SourceRule):
-    """A relative import leaves the version folder.
+    """A relative import leads out of its package.
 
-    Triton imports model.py as `<version>.model`: one dot is the version folder, two dots are nothing.
+    Triton imports model.py as `<version>.model`: one dot is the version folder, two dots are nothing.  A module that
+    model.py imports without dots is in no package at all: it cannot use them either.
 
-    Source: measured on 24.10 ("attempted relative import beyond top-level package").
+    Source: measured on 24.10 ("beyond top-level package", "with no known parent package").
     """
 
     code = "TPB1722"
-    message = "{dots} leads out of the version folder"
-    fix = "put the module into the version folder, or into the model folder and import it without dots"
-    said = "Internal: ImportError: attempted relative import beyond top-level package"
+    message = "{dots} leads out of the package: {why}"
+    fix = "{repair}"
+    said = "Internal: ImportError: attempted relative import {what}"
 
     def source(self, model: Model, source: PythonSource) -> Iterator[Finding]:
         for current in (source, *source.siblings):
-            inside = os.path.relpath(os.path.dirname(current.path), source.folder)
-            if inside.startswith(".."):
-                continue  # a module of the model folder: it is imported without a package
-            depth = 0 if inside == "." else inside.count(os.sep) + 1
             for item in current.imports:
-                if item.level > depth + 1 and not item.guarded:
-                    yield self.found(model, current.place(item.node), dots="from " + "." * item.level)
+                if item.level <= current.depth or item.guarded:
+                    continue
+                name = os.path.basename(current.path).removesuffix(".py")
+                if current.depth:
+                    why, what = "there is no package above the version folder", "beyond top-level package"
+                    repair = "put the module into the version folder, or into the model folder without dots"
+                else:
+                    why, what = (
+                        f"'{name}' is imported without dots, so it is in no package",
+                        "with no known parent package",
+                    )
+                    repair = f"import it without dots, or write `from . import {name}` in model.py"
+                dots = "from " + "." * item.level
+                yield self.found(model, current.place(item.node), dots=dots, why=why, what=what, repair=repair)
 
 
 class ImportedNameMissing(SourceRule):

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from triton_pyb.check.finding import Finding, printable
 from triton_pyb.check.model import Model
 from triton_pyb.check.python_source import PythonSource
-from triton_pyb.check.python_walk import dotted, literal
+from triton_pyb.check.python_walk import dotted, literal, within
 from triton_pyb.check.rules.python_model import SourceRule
 from triton_pyb.check.rules.python_traps import declared_names
 from triton_pyb.runtime.errors import did_you_mean
@@ -73,7 +73,7 @@ def certain_nodes(source: PythonSource) -> set[int]:
     bodies = [source.tree.body] if source.tree is not None else []
     bodies += [source.model_class.body] if source.model_class is not None else []
     names = ["__init__", "initialize"] + ["auto_complete_config"] * (source.completion is not None)
-    bodies += [method.body for method in map(source.method, names) if method is not None]
+    bodies += [method.body for method in map(source.method, names) if isinstance(method, ast.FunctionDef)]
     for body in bodies:
         found |= _certain(body)
     return found
@@ -88,7 +88,7 @@ def _certain(body: list[ast.stmt]) -> set[int]:
             annotation = statement.annotation if isinstance(statement, ast.AnnAssign) else None
             skipped = {id(node) for node in ast.walk(annotation)} if annotation is not None else set()
             found |= {id(node) for node in _unconditional(statement) if id(node) not in skipped}
-        if any(isinstance(node, (ast.Return, ast.Raise)) for node in ast.walk(statement)):
+        if any(isinstance(node, (ast.Return, ast.Raise, ast.Yield)) for node in within(statement)):
             break
     return found
 
@@ -295,3 +295,42 @@ class BlsOutsideExecute(LoadOrLater):
 def _makes_request(source: PythonSource, node: ast.expr) -> bool:
     holder, _, last = dotted(node.func).rpartition(".") if isinstance(node, ast.Call) else ("", "", "")
     return last == "InferenceRequest" and holder in source.pb_utils_names
+
+
+#: Removed from NumPy 1.24.
+_REMOVED_ALIASES = frozenset({"float", "int", "bool", "object", "complex", "str"})
+
+
+class RemovedNumpyAlias(LoadOrLater):
+    """np.float and its like were removed from NumPy 1.24.
+
+    The first request that reaches the line fails; in initialize() the model does not load.
+
+    Source: NumPy 1.24 release notes; measured with numpy 1.26.
+    """
+
+    code = "TPB1738"
+    severity = "warning"
+    stage = ""
+    message = "{alias} does not exist in NumPy 1.24 and later"
+    fix = "write {repair}"
+
+    def source(self, model: Model, source: PythonSource) -> Iterator[Finding]:
+        names = {
+            alias.asname or alias.name
+            for node in source.walked
+            if isinstance(node, ast.Import)
+            for alias in node.names
+            if alias.name == "numpy"
+        }
+        certain = certain_nodes(source) if model.target.at_least("23.01") else set()
+        for node in source.walked:
+            if isinstance(node, ast.Attribute) and node.attr in _REMOVED_ALIASES:
+                if isinstance(node.value, ast.Name) and node.value.id in names:
+                    alias = f"{node.value.id}.{node.attr}"
+                    repair = {"float": "float or np.float64", "int": "int or np.int64"}.get(
+                        node.attr, f"{node.attr} or np.{node.attr}_"
+                    )
+                    said = f"Internal: AttributeError: module 'numpy' has no attribute '{node.attr}'."
+                    worst = {"severity": "error", "stage": "load", "said": said} if id(node) in certain else {}
+                    yield self.found(model, source.place(node), alias=alias, repair=repair, **worst)

@@ -16,14 +16,6 @@ from triton_pyb.config.pbtxt import type_named
 from triton_pyb.runtime.dtypes import wire_name
 from triton_pyb.runtime.errors import did_you_mean
 
-_REMOVED_ALIASES = {
-    "float": "float",
-    "int": "int",
-    "bool": "bool",
-    "object": "object",
-    "complex": "complex",
-    "str": "str",
-}
 _READERS = frozenset(
     {"open", "io.open", "np.load", "numpy.load", "np.loadtxt", "np.fromfile", "numpy.fromfile", "cv2.imread"}
     | {
@@ -331,36 +323,6 @@ def literal_type(node: ast.expr) -> str:
             if found:
                 return found
     return ""
-
-
-class RemovedNumpyAlias(TrapRule):
-    """np.float and its like were removed from NumPy 1.24.
-
-    The first request that reaches the line fails.
-
-    Source: NumPy 1.24 release notes; measured with numpy 1.26.
-    """
-
-    code = "TPB1738"
-    message = "{alias} does not exist in NumPy 1.24 and later"
-    fix = "write {repair}"
-
-    def source(self, model: Model, source: PythonSource) -> Iterator[Finding]:
-        names = {
-            alias.asname or alias.name
-            for node in source.walked
-            if isinstance(node, ast.Import)
-            for alias in node.names
-            if alias.name == "numpy"
-        }
-        for node in source.walked:
-            if isinstance(node, ast.Attribute) and node.attr in _REMOVED_ALIASES:
-                if isinstance(node.value, ast.Name) and node.value.id in names:
-                    alias = f"{node.value.id}.{node.attr}"
-                    repair = {"float": "float or np.float64", "int": "int or np.int64"}.get(
-                        node.attr, f"{node.attr} or np.{node.attr}_"
-                    )
-                    yield self.found(model, source.place(node), alias=alias, repair=repair)
 
 
 class RelativePath(TrapRule):
