@@ -116,11 +116,13 @@ def test_async_calls_finish_together(side: Server) -> None:
     side.deploy_step(service_steps.sleeper, delay_ms=0)
     entry = side.deploy_step(service_steps.calls_slow, delay_ms=20)
     side.infer(entry, {"x": number(0)})
-    begun = time.monotonic()
-    answers = side.together(entry, [{"x": number(n)} for n in range(3)])
-    took_s = time.monotonic() - begun
-    assert [answered(answer)["z"][0, 0] for answer in answers] == [2 * n + 3 for n in range(3)]
-    assert took_s < 0.35 or took_s < 0.2 * 6 * 0.6, took_s  # one after the other would be 1.2 s
+    times_s = []
+    for _ in range(5):  # the best of five: other work on the machine may slow one down
+        begun = time.monotonic()
+        answers = side.together(entry, [{"x": number(n)} for n in range(3)])
+        times_s.append(time.monotonic() - begun)
+        assert [answered(answer)["z"][0, 0] for answer in answers] == [2 * n + 3 for n in range(3)]
+    assert min(times_s) < 0.35, times_s  # one after the other would be 1.2 s
 
 
 @pytest.mark.parametrize(
