@@ -34,8 +34,19 @@ class _Proxy(ModuleType):
         return dir(getattr(current(), self.__dict__["_attribute"]))
 
 
+_start_thread = threading.Thread.start
+
+
+def _start_in_context(thread: threading.Thread) -> None:
+    """`Thread.start` while inline models live: a thread that a model starts is that model's too."""
+    if _current.get() is not None:
+        context, run = contextvars.copy_context(), thread.run
+        setattr(thread, "run", lambda: context.run(run))  # noqa: B010 (a method, to mypy)
+    _start_thread(thread)
+
+
 def current() -> Model:
-    """The model whose code runs in this context; a thread of its own falls back to the newest inline model."""
+    """The model whose code runs in this context, else the newest inline model."""
     model = _current.get()
     if model is not None:
         return model
@@ -62,6 +73,7 @@ def admit(model: Model) -> None:
             for name, attribute in ((surface.PB_UTILS, "pb_utils"), (MODULE, "c_module")):
                 _replaced[name] = sys.modules.get(name)
                 sys.modules[name] = _Proxy(name, attribute)
+            setattr(threading.Thread, "start", _start_in_context)  # noqa: B010
         _alive.append(model)
 
 
@@ -79,3 +91,4 @@ def dismiss(model: Model) -> None:
             else:
                 sys.modules[name] = module
         _replaced.clear()
+        setattr(threading.Thread, "start", _start_thread)  # noqa: B010

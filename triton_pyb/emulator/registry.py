@@ -84,7 +84,7 @@ class MetricsRegistry:
             family = self._by_handle[handle]
             key = _labels(labels)
             bounds = list(buckets or [])
-            if any(low >= high for low, high in zip(bounds, bounds[1:])):
+            if any(low >= high for low, high in itertools.pairwise(bounds)):
                 raise HostError("Bucket Boundaries must be strictly sorted")
             series = family.series.setdefault(key, _Series(bounds))
             made = next(self._ids)
@@ -147,7 +147,7 @@ def _family_lines(family: _Family) -> list[str]:
         lines.append(f"{family.name}_count{_braces(labels)} {sum(series.counts)}")
         lines.append(f"{family.name}_sum{_braces(labels)} {_number(series.total)}")
         seen = 0
-        for bound, count in zip([*series.bounds, float("inf")], series.counts):
+        for bound, count in zip([*series.bounds, float("inf")], series.counts, strict=True):
             seen += count
             lines.append(f"{family.name}_bucket{_braces((*labels, ('le', _number(bound))))} {seen}")
     return lines

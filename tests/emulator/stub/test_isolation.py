@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib
 import sys
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +84,25 @@ def test_a_model_that_is_a_callable_of_this_process(start: Start, tmp_path: Path
     instance.finalize()
     with pytest.raises(ImportError):
         importlib.import_module("triton_python_backend_utils")
+
+
+def test_threads_belong_to_the_model_that_started_them(start: Start, tmp_path: Path) -> None:
+    def model() -> Any:
+        class Model:
+            def execute(self, requests: list[Any]) -> list[Any]:
+                pb_utils: Any = importlib.import_module("triton_python_backend_utils")
+                with ThreadPoolExecutor(1) as pool:
+                    made = pool.submit(lambda: pb_utils.InferenceResponse([])).result()
+                return [made for _ in requests]
+
+        return Model()
+
+    instances = [start(launch(tmp_path, inline=True, factory=model)) for _ in range(2)]
+    for instance in instances:  # the first is not the newest
+        assert execute(instance, request()).only().error is None
+    for instance in instances:
+        instance.finalize()
+    assert threading.Thread.start.__module__ == "threading"
 
 
 def test_each_inline_model_has_its_own_classes(start: Start, tmp_path: Path) -> None:

@@ -196,6 +196,41 @@ def test_bls_from_execute(start: Start, tmp_path: Path, inline: bool) -> None:
     assert execute(instance, request(4.0)).only().outputs[0].array.tolist() == [40.0]
 
 
+@pytest.mark.parametrize(
+    ("release", "body", "message"),
+    [
+        ("24.05", "return None", "Expected a list in the execute return, found type '<class 'NoneType'>'."),
+        (
+            "24.05",
+            "return [None]",
+            "Expected an 'InferenceResponse' object in the execute function return list, found type "
+            "'<class 'NoneType'>'.",
+        ),
+        ("21.12", "return (ok(),)", None),
+    ],
+)
+def test_return_values_of_older_releases(
+    start: Start, tmp_path: Path, inline: bool, release: str, body: str, message: str | None
+) -> None:
+    answers = _run(start, executing(tmp_path, body), inline, release=release)
+    if message is None:
+        assert answers.only().error is None
+    else:
+        assert answers.error().message == _PREFIX + message
+
+
+def test_up_to_22_06_the_response_keeps_what_nobody_asked_for(start: Start, tmp_path: Path, inline: bool) -> None:
+    body = """
+    response = pb_utils.InferenceResponse([pb_utils.Tensor(n, np.zeros(1, "f4")) for n in ("OUT", "OTHER")])
+    self.kept = getattr(self, "kept", response)
+    return [response] if response is self.kept else [ok(len(self.kept.output_tensors()))]
+    """
+    for release, left in (("22.06", 2.0), ("22.07", 1.0)):
+        instance = start(launch(executing(tmp_path / release, body), inline=inline, release=release))
+        assert [output.name for output in execute(instance, request()).only().outputs] == ["OUT"]
+        assert execute(instance, request()).only().outputs[0].array.tolist() == [left]
+
+
 def test_what_initialize_gets(start: Start, tmp_path: Path, inline: bool) -> None:
     source = """
     class TritonPythonModel:

@@ -6,21 +6,21 @@ import asyncio
 import contextlib
 import gc
 import json
-import threading
 import weakref
 from typing import Any, Callable, Dict, List, Optional
 
 from . import request as requests_module
 from . import surface
 from .errors import EmulatorError, TritonModelException
+from .event_loop import EventLoop
 from .messages import FINAL, RESCHEDULE, WireError, WireFault, WireRequest, WireResponse, unhealthy
 from .request import RELEASE_ALL, RELEASE_RESCHEDULE, RequestState
 from .sender import Exchange, Respond
 from .stub import Stub
-from .tracebacks import boundary, describe, formatted
+from .tracebacks import boundary, describe
 
 # Where the stub logs from. Source: lines of r24.10, seen in its log.
-_FAILED, _BACKGROUND, _FINALIZE = ("pb_stub.cc", 714), ("pb_stub.cc", 945), ("pb_stub.cc", 978)
+_FAILED, _FINALIZE = ("pb_stub.cc", 714), ("pb_stub.cc", 978)
 
 
 #: Faults that spoil one answer; all others leave no stub process to ask.
@@ -49,13 +49,9 @@ class Model:
         self.importer = importer
         self.c_module = surface.build_c_module(stub)
         self.pb_utils = surface.load_python_module(stub)
-        stub.background_done = self._background_done
+        self._loop = EventLoop(stub, importer.own_process)
         self.module: Any = None
         self.instance: Any = None
-        self._loop: Optional[asyncio.AbstractEventLoop] = None
-        self._loop_thread: Optional[threading.Thread] = None
-        self._background: List[Any] = []
-        self._awaited: List[Any] = []
         self._open: weakref.WeakSet[Exchange] = weakref.WeakSet()
         #: `execute` returned: what is answered now, on its thread, need not be sent before the rest.
         self.returned = False
@@ -157,10 +153,10 @@ class Model:
                 return ""
             if asyncio.iscoroutine(returned):
                 if self.stub.decoupled and self.stub.release.has("execute may be a coroutine in decoupled models"):
-                    self._start_background(returned)
+                    self._loop.start(returned)
                     return None
                 self.returned = False
-                returned = enter(self._run_coroutine, returned)
+                returned = enter(self._loop.run, returned)
                 self.returned = True
             self._take(requests, returned)
             return None
@@ -271,60 +267,6 @@ class Model:
             if state.release_flags == RELEASE_RESCHEDULE and exchange.finish():
                 exchange.respond(exchange.index, None, RESCHEDULE)
 
-    def _event_loop(self) -> asyncio.AbstractEventLoop:
-        """The stub's one loop, on a daemon thread, made at the first coroutine."""
-        if self._loop is None:
-            self._loop = asyncio.new_event_loop()
-            if self.importer.own_process:  # elsewhere it would be the tests' own loop
-                asyncio.set_event_loop(self._loop)
-            self._loop_thread = threading.Thread(target=self._run_loop, args=(self._loop,), daemon=True)
-            self._loop_thread.start()
-        return self._loop
-
-    def _run_loop(self, loop: asyncio.AbstractEventLoop) -> None:
-        try:
-            loop.run_forever()
-        except BaseException as end:
-            # SystemExit and KeyboardInterrupt end the loop, not only their task; nobody resolves its futures.
-            with contextlib.suppress(EmulatorError), self.stub.watching():
-                raise EmulatorError(
-                    "TPB510",
-                    f"{type(end).__name__} in a coroutine ends the stub's event loop: execute never returns",
-                    f"execute of '{self.stub.instance_name}'",
-                    "Raise an Exception, or answer the request with an error.",
-                ) from end
-            for future in self._awaited:
-                if not future.done():
-                    future.set_exception(EmulatorError(*(self.stub.fault or ())))
-
-    def _run_coroutine(self, coroutine: Any) -> Any:
-        future = asyncio.run_coroutine_threadsafe(coroutine, self._event_loop())
-        self._awaited.append(future)
-        try:
-            return future.result()
-        finally:
-            self._awaited.remove(future)
-
-    def _start_background(self, coroutine: Any) -> None:
-        future = asyncio.run_coroutine_threadsafe(coroutine, self._event_loop())
-        self._background.append(future)
-        future.add_done_callback(self._background_done)
-
-    def _background_done(self, future: Any) -> None:
-        error = future.exception()
-        if error is not None:
-            self.stub.link.log("ERROR", *_BACKGROUND, formatted(error))
-        if future in self._background:
-            self._background.remove(future)
-
-    def _stop_loop(self) -> None:
-        if self._loop is None or self._loop_thread is None:
-            return
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._loop_thread.join(1.0)
-        if not self._loop_thread.is_alive():
-            self._loop.close()
-
     def is_ready(self) -> Optional[str]:
         """None, or why the user-defined check says no; only asked of releases that have it."""
         check = getattr(self.instance, "is_ready", None)
@@ -333,7 +275,7 @@ class Model:
         try:
             answer = enter(check)
             if asyncio.iscoroutine(answer):
-                answer = enter(self._run_coroutine, answer)
+                answer = enter(self._loop.run, answer)
             if not isinstance(answer, bool):
                 return "is_ready() must return a boolean value"
             return None if answer else ""
@@ -345,7 +287,7 @@ class Model:
         if self.stub.ended:
             return
         self.stub.phase = "finalize"
-        self._stop_loop()
+        self._loop.stop()
         if hasattr(self.instance, "finalize"):
             try:
                 enter(self.instance.finalize)
