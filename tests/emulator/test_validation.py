@@ -119,3 +119,18 @@ def test_reshape_there_and_back(
     request, _ = normalized(WireRequest([tensor("A", *shape)]), config(shaped))
     assert request.inputs[0].shape == request.inputs[0].array.shape == model_sees
     assert restored(request.inputs[0], shaped, batching=True).shape == shape
+
+
+def test_unknown_names_are_noticed_before_anything_of_a_tensor() -> None:
+    inputs = [tensor("NOPE", 1, 2), tensor("C", 0, dtype="INT64")]
+    assert refused(WireRequest(inputs), config(A, C, max_batch_size=0)) == (
+        "unexpected inference input 'NOPE' for model 'm'"
+    )
+
+
+def test_the_batch_counts_the_rows_of_every_tensor() -> None:
+    # The first input walked has no rows; the batch size is then the other one's, and its own bytes are too few.
+    x, y = declared("IN", "FP32", [2]), declared("X", "FP32", [1], optional=True)
+    assert refused(WireRequest([tensor("IN", 1), tensor("X", 0, 1)]), config(x, y)) == (
+        "[request id: <id_unknown>] input byte size mismatch for input 'X' for model 'm'. Expected 4, got 0"
+    )

@@ -144,14 +144,11 @@ def _inputs(document: Any, request: WireRequest, binary: memoryview, model: str)
         if any(tensor.name == name for tensor in request.inputs):
             prefix = f"[request id: {request.request_id or '<id_unknown>'}] "
             raise RequestRefused(f"{prefix}input '{name}' already exists in request")
-        array, used = _data(entry, source, WireTensor(name, datatype, shape, _NOTHING), binary, model)
+        array, used = _data(entry, source, WireTensor(name, datatype, shape, np.empty(0)), binary, model)
         binary = binary[used:]
         request.inputs.append(WireTensor(name, datatype, shape, array))
     if len(binary):
         raise RequestRefused(f"unexpected additional input data for model '{model}'")
-
-
-_NOTHING: NDArray[Any] = np.empty(0)
 
 
 def _source(entry: Any) -> str:
@@ -191,7 +188,7 @@ def _data(
 
 def _json_data(entry: dict[str, Any], name: str, datatype: str, shape: tuple[int, ...]) -> NDArray[Any]:
     if not shape or 0 in shape:  # the server expects no elements then, and looks at none
-        return _NOTHING
+        return np.empty(shape or 0, DATATYPES.get(datatype, np.uint8))
     if datatype == "<invalid>":
         raise RequestRefused(f"invalid datatype for input {name}")
     if datatype in ("FP16", "BF16"):
