@@ -14,11 +14,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-import numpy as np  # noqa: E402
+import numpy as np
 
-from tests.repository.applications import STEP, write  # noqa: E402
-from triton_pyb.repository import build  # noqa: E402
-from triton_pyb.server import RealTriton  # noqa: E402
+from tests.repository.applications import STEP, write
+from triton_pyb.repository import build
+from triton_pyb.server import RealTriton
 
 APP = "from __future__ import annotations\nimport click\n" + STEP.replace("2 * x", "x * len(click.unstyle('abcd'))")
 

@@ -177,6 +177,12 @@ def test_the_configuration_names_the_archive(wheels: list[str], tmp_path: Path) 
     assert parameter == f"$$TRITON_MODEL_DIRECTORY/{packed.name}"
 
 
+def test_other_versions_than_here_are_told(wheels: list[str], tmp_path: Path) -> None:
+    write(tmp_path, step_with("import click"))
+    built = build(str(tmp_path / "app.py:double"), tmp_path / "models", release="24.10", env="pack")
+    assert built.notes[0].startswith("the environment for Python 3.10 holds click 8.1.7 instead of ")
+
+
 def test_a_step_that_needs_only_numpy_has_no_archive(wheels: list[str], tmp_path: Path) -> None:
     write(tmp_path, step_with(""))
     build(str(tmp_path / "app.py:double"), tmp_path / "models", release="24.10", env="pack")

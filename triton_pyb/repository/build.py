@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from triton_pyb.config.releases import Release, find_release
 
 from .archive_check import check_archive
-from .environment import pack_environment, with_environment, write_image
+from .environment import other_versions, pack_environment, with_environment, write_image
 from .folders import ModelFolder, ensemble_folder
 from .graph import Graph
 from .object_store import GUARANTEE, Store, is_url
@@ -204,7 +204,10 @@ def _with_packages(folder: ModelFolder, container: Release, env_archive: str | o
         return with_environment(folder, archive)
     if len(folder.requirements) == 1:
         return folder
-    return with_environment(folder, pack_environment(folder.requirements, container))
+    archive = pack_environment(folder.requirements, container)
+    others = other_versions(folder.requirements, archive)
+    note = f"the environment for Python {container.python_text} holds {', '.join(others)}: test with these versions"
+    return with_environment(folder._replace(notes=(*folder.notes, note) if others else folder.notes), archive)
 
 
 def _publish_versions(plan: Plan, repository: Path, keep: int) -> Plan:

@@ -24,6 +24,7 @@ from triton_pyb.config.releases import Release
 from .archive_check import check_archive
 from .folders import ModelFolder
 from .litter import is_litter
+from .requirements import normalized
 from .resolution import install_wheels, resolve_requirements
 from .target import BuildError
 
@@ -134,6 +135,20 @@ def write_archive(folder: Path, archive: Path) -> None:
                     tar.addfile(member, io.BytesIO(path.read_bytes()))
                 else:
                     tar.addfile(member)
+
+
+def other_versions(requirements: Sequence[str], archive: Path) -> list[str]:
+    """``"click 8.1.8 instead of 8.2.1"``: where the container's Python has no wheels of the versions in use here."""
+    with tarfile.open(archive) as tar:
+        about = tar.extractfile(ENV_FILE)
+        held = json.loads(about.read())["requirements"] if about is not None else []
+    packed = {normalized(name): version for name, _, version in (line.partition("==") for line in held)}
+    wanted = [line.partition("==") for line in requirements if "==" in line]
+    return [
+        f"{name} {packed[normalized(name)]} instead of {version}"
+        for name, _, version in wanted
+        if packed.get(normalized(name), version) != version
+    ]
 
 
 def with_environment(folder: ModelFolder, archive: Path) -> ModelFolder:
