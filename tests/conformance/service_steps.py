@@ -18,7 +18,6 @@ from triton_pyb import (
     Reject,
     SequenceState,
     State,
-    Tensor,
     model,
 )
 

@@ -14,7 +14,7 @@ import pytest
 from triton_pyb.emulator.errors import InferenceFailed
 
 from . import service_steps, steps
-from .conftest import Server, answered, failure, strings
+from .conftest import Server, answered, strings
 
 
 def number(value: float) -> Any:
@@ -113,7 +113,7 @@ def test_a_stream_that_nobody_reads_is_stopped(side: Server) -> None:
 
 def test_async_calls_finish_together(side: Server) -> None:
     """Three requests, each waiting for two calls of 0.2 s: all of it at the same time."""
-    side.deploy_step(service_steps.sleeper, delay_ms=0)
+    side.deploy_step(service_steps.sleeper, delay_ms=30)  # so that the calls of one moment meet there too
     entry = side.deploy_step(service_steps.calls_slow, delay_ms=20)
     side.infer(entry, {"x": number(0)})
     times_s = []
