@@ -12,6 +12,7 @@ from google.protobuf import text_format
 from tritonclient.grpc import model_config_pb2
 
 from tests.check.recorded import cases
+from tests.check.text_mutants import mutant
 from triton_pyb.config import pbtxt
 
 GOOD = 'name: "m"\nbackend: "python"\nmax_batch_size: 8\ninput [ { name: "IN" data_type: TYPE_FP32 dims: [ 4 ] } ]\n'
@@ -188,3 +189,12 @@ def test_reads_no_more_than_the_limit(tmp_path: Path) -> None:
     file.write_bytes(b"# comment\n" * 500_000 + b'"')
     document = pbtxt.read(file)
     assert document.truncated and document.problems == []
+
+
+def test_verdict_on_texts_with_one_slip_is_the_servers() -> None:
+    """``scripts/check_text_format.py --record`` asked a real Triton 24.10 about each of these texts."""
+    recorded = (Path(__file__).parents[1] / "cases" / "text_format_read.txt").read_text(encoding="ascii").split()
+    count, read = int(recorded[0]), {int(seed) for seed in recorded[1:]}
+    assert count >= 1500 and 300 < len(read) < count
+    ours = {seed for seed in range(count) if not pbtxt.parse(mutant(seed)).problems}
+    assert ours == read
