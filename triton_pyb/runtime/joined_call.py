@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Sequence, Tuple
 
-import numpy as np
-
 from .arrays import is_torch
 from .batching import Segment, cut, fresh, halves, join, split, stack_pictures
 from .errors import OutputError
 from .outputs import failures, joined_column, named_values
-from .padding import pad_rows, row_symbols, unpad, variable_axes
+from .padding import pad_rows, unpad, variable_axes
 from .received import Received, item_words
 from .refusals import AUTHOR_ERRORS
 from .state import injected_values
@@ -41,8 +39,8 @@ class JoinedCalls:
                 self.served[segment.request].refusal = self.execution.stopped()
             return
         try:
-            columns, failed = self._call(segments, n_rows)
-            self._scatter(segments, columns, failed, copies)
+            columns, failed, padded = self._call(segments, n_rows)
+            self._scatter(segments, columns, failed, padded, copies)
         except AUTHOR_ERRORS as error:
             divisible = n_rows > 1 or (n_rows == 1 and len(segments) > 1)
             if self.signature.options.get("fallback") == "split" and divisible and self.execution.fatal is None:
@@ -51,8 +49,10 @@ class JoinedCalls:
             else:
                 self._fail(segments, error)
 
-    def _call(self, segments: Sequence[Segment], n_rows: int) -> Tuple[Dict[str, Any], Dict[int, Exception]]:
-        """The outputs of one call as columns, and the items that failed in it."""
+    def _call(
+        self, segments: Sequence[Segment], n_rows: int
+    ) -> Tuple[Dict[str, Any], Dict[int, Exception], Sequence[str]]:
+        """The outputs of one call as columns, the items that failed in it, and the named axes that were padded."""
         received = [self.served[segment.request].received for segment in segments]
         arguments, sizes = self._arguments(segments, received)
         injects_context = any(what["kind"] == "context" for what in self.signature.injected.values())
@@ -72,8 +72,8 @@ class JoinedCalls:
         failed: Dict[int, Exception] = {}
         if context.rejected:
             failed.update(context.rejected)
-        symbols = _common_symbols(received)
-        symbols.update(self._padded_symbols(arguments, sizes))
+        padded = self._padded_symbols(arguments, sizes)
+        symbols = {**_common_symbols(received), **padded}
         per_row: List[Dict[str, int]] = []
         for segment, request in zip(segments, received):
             per_row += [request.symbols] * segment.n_items
@@ -83,9 +83,7 @@ class JoinedCalls:
             for field in self.signature.item_outputs
             if field.name in needed
         }
-        if sizes:
-            columns = self._unpadded(segments, columns, sizes)
-        return columns, failures(failed, context.rejected)
+        return columns, failures(failed, context.rejected), list(padded)
 
     def _arguments(
         self, segments: Sequence[Segment], received: Sequence[Received]
@@ -120,32 +118,15 @@ class JoinedCalls:
             if isinstance(field.shape[axis], str)
         }
 
-    def _unpadded(
-        self, segments: Sequence[Segment], columns: Dict[str, Any], sizes: Mapping[str, Any]
-    ) -> Dict[str, Any]:
-        """Outputs cut back, as lists of rows, where they share a named axis with a padded input."""
-        inputs = {field.name: field for field in self.signature.inputs}
-        n_rows = sum(segment.n_items for segment in segments)
-        per_row: List[Dict[str, int]] = [{} for _ in range(n_rows)]
-        for name, table in sizes.items():
-            for row in range(n_rows):
-                per_row[row].update(row_symbols(inputs[name], table, row))
-        cut_back = {}
-        for field in self.signature.item_outputs:
-            column = columns.get(field.name)
-            if column is None:
-                continue
-            shared = any(isinstance(size, str) and size in (per_row[0] if per_row else {}) for size in field.shape)
-            if shared and not isinstance(column, list):
-                column = [unpad(field, column[row : row + 1], per_row[row])[0] for row in range(n_rows)]
-                column = [row if is_torch(row) else np.asarray(row) for row in column]
-            cut_back[field.name] = column
-        return cut_back
-
     def _scatter(
-        self, segments: Sequence[Segment], columns: Dict[str, Any], failed: Dict[int, Exception], copies: bool
+        self,
+        segments: Sequence[Segment],
+        columns: Dict[str, Any],
+        failed: Dict[int, Exception],
+        padded: Sequence[str],
+        copies: bool,
     ) -> None:
-        """Every segment's rows to its request, and every failed item to its own."""
+        """Every segment's rows to its request, without padding, and every failed item to its own."""
         counts = [segment.n_items for segment in segments]
         parts = {name: split(column, counts) for name, column in columns.items()}
         offset = 0
@@ -158,10 +139,20 @@ class JoinedCalls:
             offset += segment.n_items
             try:
                 rows = {name: column[position] for name, column in parts.items()}
+                if padded:
+                    rows = self._unpadded(rows, {name: request.received.symbols[name] for name in padded})
                 request.assembly.put_rows(segment.start, segment.stop, rows, copies)
                 self._blank(request, segment)
             except OutputError as error:
                 request.refusal = self.execution.refuse(error)
+
+    def _unpadded(self, rows: Mapping[str, Any], symbols: Mapping[str, int]) -> Dict[str, Any]:
+        """One request's rows, cut back where they share a named axis with a padded input."""
+        fields = {field.name: field for field in self.signature.item_outputs}
+        return {
+            name: column if isinstance(column, list) else unpad(fields[name], column, symbols)
+            for name, column in rows.items()
+        }
 
     def _blank(self, request: Served, segment: Segment) -> None:
         """Zeros in place of masked items that a stacked output holds values for."""

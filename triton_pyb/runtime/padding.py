@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Mapping, Sequence, Tuple
+from typing import Any, Mapping, Sequence, Tuple
 
 import numpy as np
 
@@ -70,15 +70,6 @@ def unpad(field: Field, rows: Any, symbols: Mapping[str, int]) -> Any:
         slice(0, symbols[size]) if isinstance(size, str) and size in symbols else slice(None) for size in field.shape
     ]
     return rows[tuple(cuts)]
-
-
-def row_symbols(field: Field, sizes: Array, row: int) -> Dict[str, int]:
-    """What the named axes of an input were in one row."""
-    return {
-        str(field.shape[axis]): int(sizes[row, position])
-        for position, axis in enumerate(variable_axes(field))
-        if field.kind == "tensor" and isinstance(field.shape[axis], str)
-    }
 
 
 def check_longest(signature: Signature, received: Received, model_name: str) -> None:
