@@ -715,6 +715,7 @@ EXAMPLES: dict[str, Example] = {
             GOOD_CONFIG + "instance_group [ { kind: KIND_GPU } ]\n",
             method('def initialize(self, args):\n    self.device = "cuda:" + args["model_instance_device_id"]'),
         ),
+        not_asked="needs a GPU",
     ),
     "TPB1741": Example(
         model(source="import colorsys\n" + MODEL_PY, m__1__colorsys_DOT_py="x = 1\n"),

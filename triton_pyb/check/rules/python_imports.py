@@ -161,7 +161,8 @@ class ImportedNameMissing(SourceRule):
                     is_module = source.local_file(f"{item.module}.{name}", folders)
                     if name != "*" and name not in names and not is_module:
                         file = printable(os.path.relpath(path, model.path))
-                        values = {"name": name, "file": file, "module": item.module}
+                        package = os.path.basename(source.folder) + "." if item.level and current is source else ""
+                        values = {"name": name, "file": file, "module": package + item.module}
                         yield self.found(
                             model, current.place(item.node), hint=did_you_mean(name, sorted(names)), **values
                         )
