@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from importlib import metadata
 from pathlib import Path
 
@@ -183,3 +184,14 @@ def test_the_step_of_a_package_travels_with_it(tmp_path: Path) -> None:
         os.chdir(previous)
     assert found.function == "service.app:double"
     assert set(found.files) == {"service/__init__.py", "service/app.py", "service/words.py"}
+
+
+def test_an_installed_application_travels_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    packages = tmp_path / "lib/site-packages"
+    write(packages, {"my_service/__init__.py": "", "my_service/app.py": "from . import words\n" + STEP,
+                     "my_service/words.py": "", "neighbour.py": ""})  # fmt: skip
+    monkeypatch.syspath_prepend(str(packages))
+    built = build("my_service.app:double", tmp_path / "models")
+    assert {"1/my_service/app.py", "1/my_service/words.py"} <= set(tree(tmp_path / "models/double"))
+    assert built.third_party == ()
+    monkeypatch.delitem(sys.modules, "my_service.app", raising=False)

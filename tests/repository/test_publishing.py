@@ -153,10 +153,15 @@ def test_a_bind_mount_is_seen_and_told(tmp_path: Path, mounted: Path) -> None:
     assert names(mounted / "shift") == ["2", "config.pbtxt"]
     assert "mid + 9" in (mounted / "shift/2/app.py").read_text()
     assert names(mounted.parent) == ["models"]
-    with pytest.raises(
-        BuildError, match="TPB422 versions cannot be published into .* is a mount of its own"
-    ):
+    with pytest.raises(BuildError, match="TPB422 versions cannot be published into .* is a mount of its own"):
         build(target, mounted, new_version=True)
+
+
+def test_what_a_build_killed_on_a_mount_left_is_cleared(tmp_path: Path, mounted: Path) -> None:
+    write(mounted, {"scale/.triton_pyb-staging/1/model.py": "half"})
+    write(tmp_path / "project", {"app.py": pipeline_text()})
+    build(str(tmp_path / "project/app.py:pipeline"), mounted)
+    assert names(mounted / "scale") == ["1", "config.pbtxt"]
 
 
 def test_a_full_mount(tmp_path: Path) -> None:

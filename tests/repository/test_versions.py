@@ -109,3 +109,12 @@ def test_an_exchange_after_versions_is_refused_where_edits_would_be_lost(tmp_pat
     (models / "scale/1/app.py").write_text("edited")
     with pytest.raises(BuildError, match="TPB414 .*scale/1/app.py' was edited after it was built from app.py:scale"):
         build(str(tmp_path / "app.py:pipeline"), models)
+
+
+def test_after_an_exchange_nothing_goes_that_the_old_ensemble_uses(tmp_path: Path) -> None:
+    write(tmp_path, {"app.py": pipeline_text()})
+    build(str(tmp_path / "app.py:pipeline"), tmp_path / "models")
+    models = publish(tmp_path, pipeline_text(offset="3"), keep=1)
+    assert versions(models) == {"scale": ["1", "2"], "shift": ["1", "2"], "sums": ["1", "2"]}
+    publish(tmp_path, pipeline_text(offset="4"), keep=1)
+    assert versions(models) == {"scale": ["2", "3"], "shift": ["2", "3"], "sums": ["2", "3"]}

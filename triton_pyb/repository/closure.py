@@ -57,7 +57,7 @@ def find_closure(mark: StepMark, step: object) -> Closure:
     module = mark.scope.get("__name__", "")
     module = path.stem if module == "__main__" else module
     root = path.parents[module.count(".") + (path.name == "__init__.py")]
-    walk = _Walk(root)
+    walk = _Walk(root, module.partition(".")[0])
     walk.follow(module)
     inside = next(entry for entry, found in walk.files.items() if found.resolve() == path)
     walk.files.update(declared_assets(getattr(mark, "assets", ()), path, inside, walk.finder))
@@ -84,8 +84,8 @@ def _name_of(mark: StepMark, step: object) -> str:
 
 
 class _Walk:
-    def __init__(self, root: Path) -> None:
-        self.finder = Finder(root)
+    def __init__(self, root: Path, top: str) -> None:
+        self.finder = Finder(root, top)
         self.files: dict[str, Path] = {}
         self.imported: set[str] = set()
         self.read: dict[str, tuple[Module, Reading]] = {}

@@ -41,11 +41,14 @@ class Finder:
     ----------
     root : Path
         The folder in which the application's own top-level modules lie.
+    top : str
+        The top-level module of the application itself: it travels even when it is installed.
     """
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, top: str = "") -> None:
         importlib.invalidate_caches()
         self.root = root
+        self.top = top
         self.project = project_root(root / "x") or root
         self.path = [str(root), *(entry for entry in sys.path if entry != str(root))]
 
@@ -134,6 +137,8 @@ class Finder:
         return None
 
     def _is_authors(self, place: Path) -> bool:
+        if self.top and any(place.is_relative_to(own) for own in (self.root / self.top, self.root / f"{self.top}.py")):
+            return True
         inside = any(place.is_relative_to(folder) for folder in {self.root, self.project})
         return inside and not _is_installed(place) and not _is_standard(place)
 

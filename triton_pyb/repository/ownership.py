@@ -6,6 +6,7 @@ from pathlib import Path
 
 from .folders import ModelFolder
 from .manifest import MANIFEST_FILE, OLD_CONFIG, Manifest, is_version, read_manifest, sha256_of
+from .publish import INNER_STAGING
 from .source import may_be_same
 from .target import BuildError
 
@@ -73,7 +74,7 @@ def _check_edits(manifest: Manifest, old: Path, new: ModelFolder) -> None:
     """A file that somebody edited or added by hand would be lost."""
     for path in sorted(old.rglob("*")):
         inside = path.relative_to(old).as_posix()
-        if path.is_dir() or path.name == MANIFEST_FILE or "__pycache__" in path.parts:
+        if path.is_dir() or path.name == MANIFEST_FILE or {"__pycache__", INNER_STAGING} & set(path.parts):
             continue
         known = manifest.files.get(inside)
         top = inside.partition("/")[0]
@@ -94,7 +95,7 @@ def _holds_only(old: Path, new: ModelFolder) -> bool:
     if not old.is_dir():
         return False
     for path in old.rglob("*"):
-        if path.is_dir() or path.name == MANIFEST_FILE:
+        if path.is_dir() or path.name == MANIFEST_FILE or INNER_STAGING in path.parts:
             continue
         content = new.files.get(path.relative_to(old).as_posix())
         if content is None or sha256_of(content) != sha256_of(path):

@@ -303,6 +303,8 @@ def _prune(placed: Sequence[Published], staging: Staging) -> None:
     entry = staging.repository / placed[-1].name
     if len(placed) == 1:
         return
+    if not all((version / OLD_CONFIG).is_file() for version in version_folders(entry)):
+        return  # one was exchanged, not published as a version: it names the newest of everything
     used = set().union(*(pinned(version) for version in version_folders(entry)))
     for published in placed[:-1]:
         for place in _candidates(
