@@ -8,45 +8,24 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import sys
-from types import FrameType
-from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from . import fields
+from .annotation_reader import UNKNOWN, AnnotationReader
 from .annotations import Lengths
 from .batch_options import BATCH_MODES, Problem, read_options
+from .callables import (
+    Place,
+    is_generator,
+    own_annotations,
+    place_of,
+    return_annotation_of,
+)
 from .context import Context
-from .errors import DeclarationError, did_you_mean, raise_all
+from .errors import did_you_mean, raise_all
 from .padding import variable_axes
 from .signature import Field, Signature
 from .state import SequenceMarker, StateMarker
-
-#: Kinds whose items come as an array, so that a joined call can stack them.
-_ARRAYS = ("tensor", "number", "image")
-
-
-class Place(NamedTuple):
-    """Where a declaration stands."""
-
-    function: str
-    file: str
-    line: int
-
-    def __str__(self) -> str:
-        return f"{self.function}() ({self.file}:{self.line})"
-
-
-def place_of(function: Callable[..., Any], declared_in: Optional[FrameType] = None) -> Place:
-    """Name, file and first line of a function or a callable object; of the declaration where it has none."""
-    target = inspect.unwrap(called(function))
-    code = getattr(target, "__code__", None) or getattr(_call_method(target), "__code__", None)
-    name = getattr(function, "__name__", type(function).__name__)
-    if code is None and declared_in is not None:  # written in C, or a torch module
-        return Place(name, declared_in.f_code.co_filename, declared_in.f_lineno)
-    return Place(name, code.co_filename if code else "?", code.co_firstlineno if code else 0)
-
-
-#: What an annotation resolves to when it cannot be evaluated; None is an annotation of its own.
-_UNKNOWN = object()
 
 
 class Unresolved(Exception):
@@ -105,26 +84,8 @@ def read_signature(
     )
 
 
-class _Reader:
-    """One function being read; collects errors instead of raising the first."""
-
-    def __init__(
-        self, function: Callable[..., Any], place: Place, batch: str, localns: Optional[Mapping[str, Any]]
-    ) -> None:
-        self.function = function
-        self.place = place
-        self.batch = batch
-        self.errors: List[DeclarationError] = []
-        self.unresolved: List[str] = []
-        self.injected: Dict[str, Dict[str, str]] = {}
-        target = inspect.unwrap(called(function))
-        target = target if hasattr(target, "__globals__") else _call_method(target)
-        self.globals: Dict[str, Any] = getattr(target, "__globals__", {})
-        self.locals = dict(localns or {})
-        self.parameters = _parameters(function)
-
-    def error(self, code: str, what: str, fix: str) -> None:
-        self.errors.append(DeclarationError(code, what, str(self.place), fix))
+class _Reader(AnnotationReader):
+    """One function being read: its inputs, what is injected, its outputs."""
 
     def check_function(self) -> None:
         if self.batch not in BATCH_MODES:
@@ -279,7 +240,7 @@ class _Reader:
                 for name, word in given.items()
             ]
             return [field for field in found if field is not None], len(given) == 1
-        annotation = _return_annotation(self.function)
+        annotation = return_annotation_of(self.function)
         if annotation is inspect.Signature.empty:
             self.error(
                 "TPB107",
@@ -288,9 +249,9 @@ class _Reader:
             )
             return [], True
         resolved = self.resolve(annotation, "the return annotation")
-        if resolved is not _UNKNOWN and is_generator(self.function):
+        if resolved is not UNKNOWN and is_generator(self.function):
             resolved = self.resolve(self.yielded(resolved), "the return annotation")
-        if resolved is _UNKNOWN:
+        if resolved is UNKNOWN:
             return [], True
         named = self.named_outputs(resolved)
         if named is None:
@@ -317,7 +278,7 @@ class _Reader:
             f"the function yields, and its return annotation is {annotation!r}",
             'write `-> Iterator[Annotated[str, Name("token")]]`: what one response holds',
         )
-        return _UNKNOWN
+        return UNKNOWN
 
     def named_outputs(self, annotation: Any) -> Optional[Dict[str, Any]]:
         """The parts of a container of outputs, or None when `annotation` is one output."""
@@ -335,11 +296,11 @@ class _Reader:
         module = sys.modules.get(annotation.__module__)
         saved, self.globals = self.globals, {**self.globals, **vars(module)} if module else self.globals
         try:
-            hints = _own_annotations(annotation)
+            hints = own_annotations(annotation)
             resolved = {name: self.resolve(hints[name], f"output '{name}'") for name in names}
         finally:
             self.globals = saved
-        return {name: hint for name, hint in resolved.items() if hint is not _UNKNOWN}
+        return {name: hint for name, hint in resolved.items() if hint is not UNKNOWN}
 
     def tuple_outputs(self, parts: Tuple[Any, ...]) -> Dict[str, Any]:
         named: Dict[str, Any] = {}
@@ -352,128 +313,3 @@ class _Reader:
                 self.error("TPB108", f"two outputs are named '{name}'", "give each tensor a name of its own")
             named[name or f"#{index}"] = part
         return named
-
-    def field(
-        self, what: str, annotation: Any, *, name: str, argument: str, side: str, optional: bool = False
-    ) -> Optional[Field]:
-        resolved = self.resolve(annotation, what)
-        if resolved is _UNKNOWN:
-            return None
-        resolved, listed = fields.strip_batch(resolved)
-        resolved = self.resolve(resolved, what)
-        if resolved is _UNKNOWN:
-            return None
-        try:
-            field = fields.read_field(resolved, name=name, argument=argument, optional=optional, listed=listed)
-        except fields.Mistake as mistake:
-            self.error(mistake.code, f"{what}: {mistake.what}", mistake.fix)
-            return None
-        if field.kind == "image" and side == "output" and (field.shape or field.options.get("decoded")):
-            self.error("TPB106", f"{what}: an output is one picture per item", "leave out shape= and decoded=")
-        self.check_batch(what, field)
-        return field
-
-    def check_batch(self, what: str, field: Field) -> None:
-        if self.batch not in BATCH_MODES:
-            return  # reported already
-        if self.batch == "each":
-            if field.listed:
-                self.error(
-                    "TPB110",
-                    f'{what}: Batch[...] with batch="each": the function sees one item at a time',
-                    'drop Batch[...], or write batch="list"',
-                )
-        elif self.batch == "list":
-            if not field.listed:
-                self.error(
-                    "TPB110",
-                    f'{what}: with batch="list" the function sees a list of items',
-                    'write Batch[...] around it, or batch="stack" for one array',
-                )
-        elif not field.listed and (field.kind not in _ARRAYS or field.options.get("python") == "pil" or _many(field)):
-            kind = "a PIL image" if field.options.get("python") == "pil" else field.kind
-            self.error(
-                "TPB110",
-                f"{what}: with batch={self.batch!r} the function sees many items at once, and {kind} is no array",
-                "write Batch[...] around it: a list with one entry per item",
-            )
-
-    def check_names(self, side: str, found: List[Field]) -> None:
-        seen: Dict[str, Field] = {}
-        for field in found:
-            if field.name and field.name in seen:
-                self.error(
-                    "TPB108",
-                    f"two {side}s are named '{field.name}' ('{seen[field.name].argument}' and '{field.argument}')",
-                    "give each tensor a name of its own",
-                )
-            seen[field.name] = field
-
-    def resolve(self, annotation: Any, what: str, report: bool = True) -> Any:
-        """Evaluate an annotation written as text; _UNKNOWN when that is not possible (noted or reported)."""
-        text = getattr(annotation, "__forward_arg__", annotation)
-        if not isinstance(text, str):
-            return annotation
-        try:
-            return eval(text, self.globals, self.locals)  # the author's own annotation, as typing does it
-        except NameError as error:
-            if report:
-                self.unresolved.append(f"{what}: {error}")
-        except DeclarationError as error:
-            if report:
-                self.errors.append(error)
-        except Exception as error:
-            if report:
-                self.error(
-                    "TPB104",
-                    f"{what}: the annotation `{text}` does not evaluate: {type(error).__name__}: {error}",
-                    "correct the annotation",
-                )
-        return _UNKNOWN
-
-
-def _call_method(target: Any) -> Any:
-    """``__call__`` of an object that is no function."""
-    return vars(type(target)).get("__call__", target)
-
-
-def _many(field: Field) -> bool:
-    """Several pictures per item."""
-    return field.kind == "image" and field.shape != ()
-
-
-def called(function: Any) -> Callable[..., Any]:
-    """What runs for an item: a class's ``__call__``, else the function itself."""
-    method: Callable[..., Any] = vars(function).get("__call__", function) if inspect.isclass(function) else function
-    return method
-
-
-def is_generator(function: Any) -> bool:
-    """The step yields, so its model is decoupled."""
-    method = called(function)
-    return inspect.isgeneratorfunction(method) or inspect.isasyncgenfunction(method)
-
-
-def _parameters(function: Callable[..., Any]) -> Dict[str, inspect.Parameter]:
-    try:
-        parameters = dict(inspect.signature(called(function)).parameters)
-    except (TypeError, ValueError):
-        return {}
-    if inspect.isclass(function):
-        parameters.pop(next(iter(parameters)), None)
-    return parameters
-
-
-def _return_annotation(function: Callable[..., Any]) -> Any:
-    try:
-        return inspect.signature(called(function)).return_annotation
-    except (TypeError, ValueError):
-        return inspect.Signature.empty
-
-
-def _own_annotations(cls: type) -> Dict[str, Any]:
-    """Annotations of a class and its bases, unevaluated."""
-    merged: Dict[str, Any] = {}
-    for base in reversed(cls.__mro__):
-        merged.update(vars(base).get("__annotations__", {}))
-    return merged or dict(cls.__annotations__)

@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Callable, Collection, Dict, List, Mapping, Optional, Sequence, Tuple, Type, Union
 
 from .batching import check_sizes, plan_calls
+from .callables import Place
 from .context import Context, ModelInfo, RequestInfo
-from .declaration import Place
 from .errors import Fatal, OutputError, Unavailable
 from .joined_call import JoinedCalls
 from .outputs import Assembly, item_value, named_values

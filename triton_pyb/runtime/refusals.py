@@ -6,7 +6,7 @@ import os
 import traceback
 from typing import Callable, NamedTuple, Tuple, Type
 
-from .declaration import Place
+from .callables import Place
 from .errors import InputError, OutputError, RequestError
 
 #: What an author's function may raise without taking the batch along.  SystemExit too: Triton itself turns a

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, 
 
 from .batch_options import Problem, check_assets, check_bad_input, check_keywords, check_model_name, is_names
 from .by_position import by_position
-from .declaration import Place, Unresolved, place_of, read_signature
+from .callables import Place, place_of
+from .declaration import Unresolved, read_signature
 from .errors import DeclarationError
 from .signature import Signature
 
