@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+import triton_pyb
+
 ROOT = Path(__file__).parents[1]
 BLOCKS: list[tuple[str, str]] = re.findall(r"^```(\w*)\n(.*?)^```$", (ROOT / "README.md").read_text(), re.M | re.S)
 
@@ -19,6 +21,17 @@ BLOCKS: list[tuple[str, str]] = re.findall(r"^```(\w*)\n(.*?)^```$", (ROOT / "RE
 def test_every_block_is_a_file_or_commands() -> None:
     assert {language for language, _ in BLOCKS} == {"python", "console"}
     assert all(re.match(r"# [\w.]+\n", text) for language, text in BLOCKS if language == "python")
+
+
+def test_the_korean_page_has_the_same_blocks() -> None:
+    page = (ROOT / "README.ko.md").read_text(encoding="utf-8")
+    assert re.findall(r"^```(\w*)\n(.*?)^```$", page, re.M | re.S) == BLOCKS
+
+
+def test_the_changelog_begins_with_this_version() -> None:
+    page = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    newest = re.search(r"^## (\S+)", page, re.M)
+    assert newest is not None and newest[1] == triton_pyb.__version__
 
 
 @pytest.mark.real_triton
