@@ -92,3 +92,19 @@ def test_rollback(tmp_path: Path, target: str) -> None:
     run("build", target, tmp_path / "models", "--new-version", "--keep", 1)
     result = run("rollback", tmp_path / "models", "sums")
     assert result.output == "version before the newest of sums is published again, as version 3\n"
+
+
+def test_versions_of_another_python_are_told(tmp_path: Path, target: str) -> None:
+    result = run("build", target, tmp_path / "models", "--release", "21.10")
+    assert "(versions in use here, on Python 3." in result.output
+    assert "; that container has 3.8)" in result.output
+
+
+def test_import(tmp_path: Path) -> None:
+    write(tmp_path, {"theirs/m/config.pbtxt": 'backend: "python"', "theirs/m/1/model.py": ""})
+    result = run("import", tmp_path / "theirs", "--into", tmp_path / "application")
+    assert result.output == (
+        f"{tmp_path}/application/app.py holds m\n"
+        f"build it again:  triton-pyb build {tmp_path}/application/app.py:repository REPOSITORY\n"
+    )
+    assert run("build", f"{tmp_path}/application/app.py:repository", tmp_path / "models").exit_code == 0

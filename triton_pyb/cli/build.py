@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import Any
 
 import click
@@ -11,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from triton_pyb.cli.graph import draw
+from triton_pyb.config.releases import find_release
 from triton_pyb.repository.build import Built, build
 
 
@@ -29,6 +31,7 @@ from triton_pyb.repository.build import Built, build
     help="Packages: the container has them; an archive in the model folder; a Dockerfile beside REPOSITORY.",
 )
 @click.option("--env-archive", type=click.Path(), default="", help="An archive of conda-pack or venv-pack.")
+@click.option("--machine", type=click.Choice(["x86_64", "aarch64"]), default="x86_64", help="Of the container.")
 @click.option("--json", "for_programs", is_flag=True, help="One JSON object instead of a drawing.")
 def command(target: str, repository: str, for_programs: bool, **options: Any) -> None:
     """Write the model folders of APP[:PIPELINE] into REPOSITORY.
@@ -74,8 +77,18 @@ def show(built: Built, target: str, console: Console) -> None:
         table.add_row(f"{built.repository}/{name}", Text(kind, "dim"))
     console.print(table)
     console.print()
-    console.print(Text(f"needs where Triton runs: {', '.join(built.requirements) or 'nothing'}"), soft_wrap=True)
+    console.print(Text(f"needs where Triton runs: {_needs(built)}"), soft_wrap=True)
     if built.image is not None:
         console.print(Text(f"image: docker build {built.image}"), soft_wrap=True)
     for note in built.notes:
         console.print(Text(f"note: {note}", "yellow"), soft_wrap=True)
+
+
+def _needs(built: Built) -> str:
+    """The packages; a container with another Python may need other versions than are in use here."""
+    needs = ", ".join(built.requirements) or "nothing"
+    here = sys.version_info[:2]
+    if not built.release or find_release(built.release).python == here:
+        return needs
+    python = find_release(built.release).python_text
+    return f"{needs}  (versions in use here, on Python {here[0]}.{here[1]}; that container has {python})"

@@ -76,6 +76,7 @@ def build(
     release: str = "",
     env: str = "none",
     env_archive: str | os.PathLike[str] = "",
+    machine: str = "x86_64",
 ) -> Built:
     """Write the model folders of `target` into `repository`.
 
@@ -96,6 +97,8 @@ def build(
         image, whose Dockerfile is written beside the repository.  The last two need `release`.
     env_archive : path
         Instead of ``env="pack"``: an archive made by conda-pack or venv-pack.
+    machine : {"x86_64", "aarch64"}
+        Of the container, for the packages.
 
     Raises
     ------
@@ -112,7 +115,7 @@ def build(
             "release=",
             'say the release: release="24.10", or --release 24.10',
         )
-    plans = [_for_container(plan, container, env == "pack", env_archive) for plan in plans]
+    plans = [_for_container(plan, container, env == "pack", env_archive, machine) for plan in plans]
     if is_url(repository):
         return _into_store(plans, str(repository), container, overwrite, new_version or env == "image")
     if not overwrite:
@@ -123,7 +126,7 @@ def build(
         plans = [_publish_versions(plan, Path(repository), keep) for plan in plans]
     else:
         warnings = publish(_all(plans), Path(repository))
-    image = write_image(_all(plans), container, Path(repository)) if env == "image" and container else None
+    image = write_image(_all(plans), container, Path(repository), machine) if env == "image" and container else None
     return _built(plans, Path(repository), container, warnings, image)
 
 
@@ -151,14 +154,16 @@ def _all(plans: Sequence[Plan]) -> list[ModelFolder]:
     return list({folder.name: folder for plan in plans for folder in plan.folders}.values())
 
 
-def _for_container(plan: Plan, container: Release | None, pack: bool, env_archive: str | os.PathLike[str]) -> Plan:
+def _for_container(
+    plan: Plan, container: Release | None, pack: bool, env_archive: str | os.PathLike[str], machine: str
+) -> Plan:
     """What depends on the release; then the manifests."""
     folders: Sequence[ModelFolder] = plan.folders
     if container is not None:
         check_release(folders, container)
         folders = [folder._replace(release=container.name) for folder in folders]
         if pack or env_archive:
-            folders = [_with_packages(folder, container, env_archive) for folder in folders]
+            folders = [_with_packages(folder, container, env_archive, machine) for folder in folders]
     return plan._replace(folders=tuple(folder.with_manifest() for folder in folders))
 
 
@@ -194,17 +199,19 @@ def _built(
     )
 
 
-def _with_packages(folder: ModelFolder, container: Release, env_archive: str | os.PathLike[str]) -> ModelFolder:
+def _with_packages(
+    folder: ModelFolder, container: Release, env_archive: str | os.PathLike[str], machine: str
+) -> ModelFolder:
     """A step with an environment archive of its own, when it needs more than numpy."""
     if not folder.requirements or folder.as_it_is:
         return folder
     if env_archive:
         archive = Path(env_archive)
-        check_archive(archive, container)
+        check_archive(archive, container, machine)
         return with_environment(folder, archive)
     if len(folder.requirements) == 1:
         return folder
-    archive = pack_environment(folder.requirements, container)
+    archive = pack_environment(folder.requirements, container, machine)
     others = other_versions(folder.requirements, archive)
     note = f"the environment for Python {container.python_text} holds {', '.join(others)}: test with these versions"
     return with_environment(folder._replace(notes=(*folder.notes, note) if others else folder.notes), archive)

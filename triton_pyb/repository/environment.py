@@ -161,7 +161,7 @@ def with_environment(folder: ModelFolder, archive: Path) -> ModelFolder:
     return changed._replace(files={**changed.files, archive.name: archive})
 
 
-def dockerfile(requirements: Sequence[str], release: Release) -> dict[str, str]:
+def dockerfile(requirements: Sequence[str], release: Release, machine: str = "x86_64") -> dict[str, str]:
     """``--env image``: a Dockerfile and its requirements, for a container that holds them itself."""
     lines = [
         f"# Written by triton_pyb {triton_pyb.__version__}.",
@@ -171,11 +171,11 @@ def dockerfile(requirements: Sequence[str], release: Release) -> dict[str, str]:
         "ENV PIP_BREAK_SYSTEM_PACKAGES=1",
         "RUN python3 -m pip install --no-cache-dir -r /tmp/requirements.txt && rm /tmp/requirements.txt",
     ]
-    pinned = resolve_requirements(requirements, release)
+    pinned = resolve_requirements(requirements, release, machine)
     return {"Dockerfile": "\n".join(lines) + "\n", "requirements.txt": "\n".join(pinned) + "\n"}
 
 
-def write_image(folders: Sequence[ModelFolder], release: Release, repository: Path) -> Path:
+def write_image(folders: Sequence[ModelFolder], release: Release, repository: Path, machine: str) -> Path:
     """Write the Dockerfile and its requirements beside the repository.
 
     Raises
@@ -191,6 +191,6 @@ def write_image(folders: Sequence[ModelFolder], release: Release, repository: Pa
             "TPB459", f"'{old}' was not written by triton_pyb", "--env image", "move it away, or build elsewhere"
         )
     place.mkdir(parents=True, exist_ok=True)
-    for name, text in dockerfile(requirements, release).items():
+    for name, text in dockerfile(requirements, release, machine).items():
         (place / name).write_text(text, encoding="utf-8")
     return place
