@@ -133,6 +133,7 @@ def test_the_family_owns_its_metrics(pb: Any, host: FakeHost) -> None:
     with pytest.raises(pb.TritonModelException, match="the corresponding 'MetricFamily' has been deleted"):
         metric.increment(1)
     gc.collect()
+    pb.stub.undertaker.attend()
     assert host.metrics.render() == ""
     again = pb.MetricFamily("f", "d", pb.MetricFamily.COUNTER)
     assert again.Metric(labels={"x": "1"}).value() == 0.0

@@ -78,6 +78,7 @@ def test_a_sender_that_dies_unanswered_is_a_hanging_client() -> None:
     pb, sender, answers = _sender(decoupled=True)
     sender.send(_response(pb))
     del sender
+    pb.stub.undertaker.attend()
     fault = answers.fault()
     assert fault.code == "TPB503"
     assert fault.what == "a request to 'm_0_0' sent a response without the final flag: its client waits for ever"
@@ -88,4 +89,5 @@ def test_no_word_after_the_end() -> None:
     pb, sender, answers = _sender(decoupled=True)
     pb.stub.ended = True
     del sender
+    pb.stub.undertaker.attend()
     assert answers.of == [[]]

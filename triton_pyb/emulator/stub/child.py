@@ -96,14 +96,16 @@ class PipeLink:
         return self._stream(number, replies)
 
     def _stream(self, number: int, replies: queue.SimpleQueue[Tuple[Any, ...]]) -> Iterator[WireResponse]:
-        while True:
-            more, plain = replies.get()
-            if not more:
-                del self._waiting[number]
-                return
-            response = response_in(plain)
-            assert response is not None
-            yield response
+        try:
+            while True:
+                more, plain = replies.get()
+                if not more:
+                    return
+                response = response_in(plain)
+                assert response is not None
+                yield response
+        finally:
+            self._waiting.pop(number, None)
 
 
 #: How long the author's own threads may go on after `finalize`.

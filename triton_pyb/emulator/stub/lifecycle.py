@@ -47,6 +47,7 @@ class Model:
     def __init__(self, stub: Stub, importer: Any) -> None:
         self.stub = stub
         self.importer = importer
+        stub.undertaker.start()
         self.c_module = surface.build_c_module(stub)
         self.pb_utils = surface.load_python_module(stub)
         self._loop = EventLoop(stub, importer.own_process)
@@ -138,6 +139,7 @@ class Model:
         exchanges, requests, states = [], [], []  # the list itself may live on in a coroutine
         if unanswered:
             gc.collect()  # a sender that only a cycle keeps will never be used: report its request now
+            stub.undertaker.attend()
         return None
 
     @boundary
@@ -296,6 +298,8 @@ class Model:
         for exchange in list(self._open):
             if not exchange.finished:
                 exchange.abandon()
+        self.stub.undertaker.attend()
+        self.stub.undertaker.stop()
         self.stub.ended = True
         self.instance = self.module = None
         self.importer.unload()

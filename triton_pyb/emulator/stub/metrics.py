@@ -41,11 +41,12 @@ def _delete(stub: Any, handle: int, metrics: List[MetricState]) -> None:
     for metric in metrics:
         metric.cleared = True
     if not stub.ended:
-        stub.link.metric("delete_family", handle)
+        stub.undertaker.leave(lambda: stub.link.metric("delete_family", handle))
 
 
 def _ask(stub: Any, failure: str, *request: Any) -> Any:
     """Ask the server's registry; its refusal comes as TritonModelException in the stub's words."""
+    stub.undertaker.attend()  # a family that just died is gone before the next one comes
     try:
         return stub.link.metric(*request)
     except HostError as error:

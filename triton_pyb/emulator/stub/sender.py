@@ -81,19 +81,25 @@ class Exchange:
 
     def abandon(self) -> None:
         """Report that the client of an unfinished request waits for ever."""
-        what = "sent a response without the final flag" if self.sent else "was never answered"
-        fault = WireFault(
-            "TPB503",
-            f"a request to '{self.stub.instance_name}' {what}: its client waits for ever",
-            f"execute of '{self.stub.instance_name}'",
-            "Return one InferenceResponse per request, or end each request with "
-            "send(flags=TRITONSERVER_RESPONSE_COMPLETE_FINAL).",
-        )
-        self.fail(WireResponse(fault=fault))
+        if self.finish():
+            _report(self.stub, self.respond, self.index, self.sent)
 
     def __del__(self) -> None:
         if not self.finished and not self.stub.ended:
-            self.abandon()
+            stub, respond, index, sent = self.stub, self.respond, self.index, self.sent
+            stub.undertaker.leave(lambda: _report(stub, respond, index, sent))
+
+
+def _report(stub: Any, respond: Respond, index: int, sent: int) -> None:
+    what = "sent a response without the final flag" if sent else "was never answered"
+    fault = WireFault(
+        "TPB503",
+        f"a request to '{stub.instance_name}' {what}: its client waits for ever",
+        f"execute of '{stub.instance_name}'",
+        "Return one InferenceResponse per request, or end each request with "
+        "send(flags=TRITONSERVER_RESPONSE_COMPLETE_FINAL).",
+    )
+    respond(index, WireResponse(fault=fault), FINAL)
 
 
 SENDER = PybindClass("InferenceResponseSender")

@@ -9,6 +9,7 @@ from typing import Any, Callable, Dict, Iterator, NoReturn, Optional, Set
 from .errors import EmulatorError
 from .messages import WireFault
 from .releases import Release
+from .undertaker import Undertaker
 
 
 class Stub:
@@ -33,6 +34,7 @@ class Stub:
         self.fault: Optional[WireFault] = None
         self.ended = False
         self.cancelled: Set[int] = set()
+        self.undertaker = Undertaker()
         self.serialize: Callable[[Any], Any] = bytes
         self.background_done: Optional[Callable[[Any], None]] = None
 
