@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import re
 from pathlib import Path
 
@@ -40,7 +41,7 @@ def test_rule_fires_on_other_shapes_of_the_fault(code: str, tmp_path: Path) -> N
     example = EXAMPLES[code]
     shapes = list(variants(example.broken))
     assert len(shapes) >= 3
-    for name, files in shapes:
+    for name, files in random.Random(code).sample(shapes, min(4, len(shapes))):
         folder = write(files, tmp_path / name)
         codes = {finding.code for finding in check(folder, **example.options)}
         assert code in codes, f"{name}: {codes}"
@@ -49,7 +50,7 @@ def test_rule_fires_on_other_shapes_of_the_fault(code: str, tmp_path: Path) -> N
 @pytest.mark.parametrize("code", sorted(EXAMPLES))
 def test_other_shapes_of_the_repair_stay_good(code: str, tmp_path: Path) -> None:
     example = EXAMPLES[code]
-    for name, files in list(variants(example.good))[-2:]:
+    for name, files in random.Random(code).sample(list(variants(example.good)), 1):
         folder = write(files, tmp_path / name)
         found = check(folder, **example.options)
         assert code not in {finding.code for finding in found}, name

@@ -15,7 +15,20 @@ from triton_pyb.check.rules.python_traps import declared_names
 from triton_pyb.runtime.errors import did_you_mean
 
 #: What exists in every module beside the builtins.
-_MODULE_NAMES = {"__file__", "__name__", "__doc__", "__package__", "__spec__", "__loader__", "__builtins__", "__path__"}
+_MODULE_NAMES = {
+    "__class__",
+    "__module__",
+    "__qualname__",
+    "__annotations__",
+    "__file__",
+    "__name__",
+    "__doc__",
+    "__package__",
+    "__spec__",
+    "__loader__",
+    "__builtins__",
+    "__path__",
+}
 
 #: Keys of the `args` of initialize(), all with text as value.  Source: measured on 24.10.
 ARGS = (
