@@ -33,9 +33,11 @@ class ImportMissing(SourceRule):
         for current in (source, *source.siblings):
             own = unsure or any(needle in current.data for needle in (b"sys.path", b"site.addsitedir"))
             unsure = own
+            told: set[str] = set()
             for item in current.imports:
                 missing = self._missing(source, current, item)
-                if missing and not item.guarded:
+                if missing and not item.guarded and missing not in told:
+                    told.add(missing)
                     yield self.found(
                         model,
                         current.place(item.node),
