@@ -267,6 +267,17 @@ def test_calls_that_are_no_ring(tmp_path: Path) -> None:
             assert triton.infer("a", {"IN": np.ones(2, np.float32)})["OUT"].tolist() == [1, 1]
 
 
+def test_a_request_without_a_row_is_never_answered(tmp_path: Path) -> None:
+    free = tensors(("input", "IN", "FP32", [-1]), ("output", "OUT", "FP32", [-1]))
+    write(tmp_path, "m", "max_batch_size: 4 dynamic_batching { }\n" + free)
+    nothing = np.zeros((0, 0), np.float32)
+    with EmulatedTriton(tmp_path, inline=True) as triton:
+        with pytest.raises(NeverAnswered, match="TPB567 'm' got a batch without a row"):
+            triton.infer("m", {"IN": nothing})
+        empty, _ = triton.infer_many("m", [{"IN": nothing}, {"IN": np.zeros((1, 0), np.float32)}])
+        assert empty["OUT"].shape == (0, 0)  # beside a request with a row it is executed
+
+
 def test_stopping_twice_is_fine(tmp_path: Path) -> None:
     write(tmp_path, "m", IO)
     triton = EmulatedTriton(tmp_path, inline=True)

@@ -128,6 +128,12 @@ def test_unknown_names_are_noticed_before_anything_of_a_tensor() -> None:
     )
 
 
+def test_where_requests_are_batched_names_and_rows_are_checked_together() -> None:
+    inputs = [tensor("x", 1, 1), WireTensor("IN", "FP32", (), np.zeros(1, np.float32))]
+    both = declared("IN", "FP32", [2]), declared("X", "FP32", [1])
+    assert "input 'IN' has no shape but model requires batch dimension" in refused(WireRequest(inputs), config(*both))
+
+
 def test_the_batch_counts_the_rows_of_every_tensor() -> None:
     # The first input walked has no rows; the batch size is then the other one's, and its own bytes are too few.
     x, y = declared("IN", "FP32", [2]), declared("X", "FP32", [1], optional=True)

@@ -46,6 +46,15 @@ class Scheduler(Protocol):
     def stop(self) -> None: ...
 
 
+def _no_rows(model: str) -> WireFault:
+    return WireFault(
+        "TPB567",
+        f"'{model}' got a batch without a row: the Python backend drops it, and its clients wait for ever",
+        f"model '{model}'",
+        "send at least one row, or no request",
+    )
+
+
 class CallingHost(Host, Protocol):
     """The server as one instance sees it.
 
@@ -180,7 +189,7 @@ class InstanceRunner:
         self.model, self.instance, self.host, self._contract = model, instance, host, contract
         self._declared = {tensor["name"] for tensor in model.config["output"]}
         self._reshaped = {t["name"]: t for t in model.config["output"] if "reshape" in t}
-        self._batching = model.config["max_batch_size"] > 0
+        self.batching = model.config["max_batch_size"] > 0
         self.reschedule: Callable[[Pending], None] | None = None  # set by an iterative scheduler
 
     def __call__(self, batch: list[Pending]) -> None:
@@ -189,7 +198,7 @@ class InstanceRunner:
     def outgoing(self, response: WireResponse, pending: Pending, final: bool) -> WireResponse:
         """A response as the client sees it."""
         outputs = [
-            restored(tensor, self._reshaped[tensor.name], self._batching) if tensor.name in self._reshaped else tensor
+            restored(tensor, self._reshaped[tensor.name], self.batching) if tensor.name in self._reshaped else tensor
             for tensor in response.outputs
             if tensor.name in self._declared
         ]
@@ -209,6 +218,11 @@ class _Execution:
     def run(self) -> None:
         for pending in self._batch:
             pending.started_ns = self._started_ns
+        if self._runner.batching and not any(pending.rows for pending in self._batch):
+            # ProcessRequests of python_be.cc returns at a total batch size of 0 and forgets the requests.
+            for index in range(len(self._batch)):
+                self._finish(index, WireResponse(fault=_no_rows(self._runner.model.name)))
+            return
         host = self._runner.host
         host.chain = (*max((pending.chain for pending in self._batch), key=len), host.caller)
         fault = self._runner.instance.execute([pending.request for pending in self._batch], self._respond)

@@ -53,9 +53,6 @@ def normalized(request: WireRequest, config: dict[str, Any]) -> tuple[WireReques
     outputs = _requested_outputs(request, config)
     _check_count(by_name, config, prefix)
     order = unordered(by_name)
-    for key in order:
-        if key not in declared:
-            raise RequestRefused(f"unexpected inference input '{key}' for model '{name}'")
     rows = _batch_size([by_name[key] for key in order], config, prefix)
     if rows > config["max_batch_size"]:
         limit = config["max_batch_size"]
@@ -96,10 +93,13 @@ def _check_count(by_name: dict[str, WireTensor], config: dict[str, Any], prefix:
 
 
 def _batch_size(tensors: list[WireTensor], config: dict[str, Any], prefix: str) -> int:
-    if config["max_batch_size"] == 0:
-        return 0
+    declared = {tensor["name"] for tensor in config["input"]}
     rows = 0
     for tensor in tensors:
+        if tensor.name not in declared:
+            raise RequestRefused(f"unexpected inference input '{tensor.name}' for model '{config['name']}'")
+        if config["max_batch_size"] == 0:
+            continue
         if not tensor.shape:
             raise RequestRefused(
                 f"{prefix}input '{tensor.name}' has no shape but model requires batch dimension for '{config['name']}'"
