@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from triton_pyb.repository import BuildError, build, staging
-from triton_pyb.repository.folders import ModelFolder
+from triton_pyb.repository.model_folder import ModelFolder
 from triton_pyb.repository.release_check import python_needs
 from triton_pyb.repository.staging import Staging
 

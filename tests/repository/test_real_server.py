@@ -15,7 +15,7 @@ import pytest
 
 from tests.repository.applications import pipeline_text, write
 from triton_pyb.repository import build
-from triton_pyb.repository.versions import rollback
+from triton_pyb.repository.rollback import rollback
 from triton_pyb.server import RealTriton
 
 pytestmark = pytest.mark.real_triton

@@ -14,7 +14,7 @@ from tests.repository.applications import STEP, step_with, write
 from triton_pyb.config.releases import find_release
 from triton_pyb.repository import BuildError, build, resolution
 from triton_pyb.repository.archive_check import _elf
-from triton_pyb.repository.folders import ModelFolder
+from triton_pyb.repository.model_folder import ModelFolder
 from triton_pyb.repository.release_check import python_needs
 from triton_pyb.repository.resolution import install_wheels
 from triton_pyb.runtime.errors import TritonPybError

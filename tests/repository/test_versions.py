@@ -8,7 +8,8 @@ import pytest
 
 from tests.repository.applications import STEP, pipeline_text, tree, write
 from triton_pyb.repository import BuildError, build
-from triton_pyb.repository.versions import pinned, read_config, rollback
+from triton_pyb.repository.rollback import rollback
+from triton_pyb.repository.versions import pinned, read_config
 
 
 def publish(folder: Path, text: str, keep: int = 2) -> Path:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from triton_pyb.repository.versions import rollback
+from triton_pyb.repository.rollback import rollback
 
 
 @click.command("rollback")

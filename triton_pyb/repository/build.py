@@ -11,8 +11,9 @@ from triton_pyb.config.releases import Release, find_release
 
 from .archive_check import check_archive
 from .environment import other_versions, pack_environment, with_environment, write_image
-from .folders import ModelFolder, ensemble_folder
+from .folders import ensemble_folder
 from .graph import Graph
+from .model_folder import ModelFolder
 from .object_store import GUARANTEE, Store, is_url
 from .ownership import check_ownership
 from .plan import Plan, make_plans

@@ -22,8 +22,8 @@ import triton_pyb
 from triton_pyb.config.releases import Release
 
 from .archive_check import check_archive
-from .folders import ModelFolder
 from .litter import is_litter
+from .model_folder import ModelFolder
 from .requirements import normalized
 from .resolution import install_wheels, resolve_requirements
 from .target import BuildError

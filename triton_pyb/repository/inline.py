@@ -13,8 +13,9 @@ from triton_pyb.runtime.errors import TritonPybError
 from triton_pyb.runtime.pipeline import Pipeline
 from triton_pyb.runtime.steps import StepMark, mark_of
 
-from .folders import ModelFolder, config_of_step, core_folder, ensemble_folder
+from .folders import config_of_step, core_folder, ensemble_folder
 from .graph import resolve
+from .model_folder import ModelFolder
 from .plan import DEFAULT_MAX_BATCH_SIZE
 from .source import Source
 from .target import load_target

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from .folders import ModelFolder
 from .manifest import MANIFEST_FILE, OLD_CONFIG, is_version, manifest_of
+from .model_folder import ModelFolder
 from .source import may_be_same
 from .target import BuildError
 

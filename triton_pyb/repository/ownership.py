@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from .folders import ModelFolder
 from .manifest import MANIFEST_FILE, OLD_CONFIG, Manifest, is_version, read_manifest, sha256_of
+from .model_folder import ModelFolder
 from .publish import INNER_STAGING
 from .source import may_be_same
 from .target import BuildError

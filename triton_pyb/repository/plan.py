@@ -8,8 +8,9 @@ from triton_pyb.runtime.pipeline import CoreModel, Pipeline
 from triton_pyb.runtime.steps import mark_of
 
 from .core_models import resolve_alone
-from .folders import ModelFolder, core_folder, ensemble_folder, step_folder
+from .folders import core_folder, ensemble_folder, step_folder
 from .graph import Graph, resolve
+from .model_folder import ModelFolder
 from .target import BuildError
 
 #: For a step that is built alone and says nothing: the pipeline's default.

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from .folders import ModelFolder
 from .manifest import version_folders
+from .model_folder import ModelFolder
 from .staging import Staging, exchange, unwritable
 
 #: Inside a model folder, where no folder outside the repository can be used.  Triton skips it, since it is no number.

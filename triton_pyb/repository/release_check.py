@@ -13,7 +13,7 @@ from triton_pyb.config.releases import Release
 from triton_pyb.config.schema import model_config_pb2
 from triton_pyb.runtime.errors import SeveralErrors, TritonPybError
 
-from .folders import ModelFolder
+from .model_folder import ModelFolder
 from .target import BuildError
 
 #: Modules of the standard library that a later Python does not have any more.

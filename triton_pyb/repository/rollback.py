@@ -1,0 +1,87 @@
+"""The way back: an older version of an entry model published again, as a new version."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from .manifest import MANIFEST_FILE, OLD_CONFIG, Manifest, parse_manifest, version_folders
+from .publish import put_in_place
+from .staging import Staging, unwritable
+from .target import BuildError
+from .versions import needs_exchange, pinned
+
+
+def rollback(repository: str | os.PathLike[str], model: str, to: int = 0) -> int:
+    """Publish an older version of an entry model again, as a new version.
+
+    Parameters
+    ----------
+    model : str
+        The ensemble, or the step built alone.
+    to : int
+        Which version; 0: the one before the newest.
+
+    Returns
+    -------
+    int
+        The number under which it is published.
+
+    Raises
+    ------
+    BuildError
+        When there is no such version, or what it pins is gone.
+    """
+    with Staging(Path(repository)) as staging:
+        needs_exchange(staging)
+        place = staging.repository / model
+        versions = version_folders(place) if place.is_dir() else []
+        kept = [version for version in versions[:-1] if (version / OLD_CONFIG).is_file()]
+        chosen = next((version for version in reversed(kept) if to in (0, int(version.name))), None)
+        if chosen is None:
+            known = ", ".join(version.name for version in kept) or "none"
+            raise BuildError(
+                "TPB423",
+                f"model '{model}' has no version {to or 'before its newest'} to go back to; kept: {known}",
+                f"repository '{repository}'",
+                "publish with `triton-pyb build --new-version`, which keeps some, or build the old source again",
+            )
+        _check_pinned(chosen, staging.repository)
+        number = str(int(versions[-1].name) + 1)
+        _exchange_folder(place, staging.folder / model, number, chosen)
+        try:
+            put_in_place([(staging.folder / model, place)])
+        except OSError as error:
+            raise unwritable(staging.repository, error) from None
+    return int(number)
+
+
+def _exchange_folder(place: Path, staged: Path, number: str, chosen: Path) -> None:
+    """Stage the folder at `place` with `chosen` once more under a new number, and its configuration."""
+    shutil.copytree(place, staged)
+    shutil.copytree(chosen, staged / number)
+    manifest = parse_manifest(chosen / MANIFEST_FILE)
+    if manifest is not None:
+        (staged / number / MANIFEST_FILE).write_bytes(_renumbered(manifest, chosen.name, number).to_json())
+    (staged / "config.pbtxt").unlink()
+    shutil.copyfile(chosen / OLD_CONFIG, staged / "config.pbtxt")
+
+
+def _renumbered(manifest: Manifest, old: str, number: str) -> Manifest:
+    files = {
+        f"{number}/{name.partition('/')[2]}" if name.startswith(f"{old}/") else name: value
+        for name, value in manifest.files.items()
+    }
+    return manifest._replace(files=files, version=number)
+
+
+def _check_pinned(version: Path, repository: Path) -> None:
+    for model, number in sorted(pinned(version)):
+        if number > 0 and not (repository / model / str(number)).is_dir():
+            raise BuildError(
+                "TPB424",
+                f"version {version.name} names version {number} of '{model}', which is gone",
+                f"repository '{repository}'",
+                "build the old source again, and keep more versions: --keep 5",
+            )
