@@ -9,7 +9,7 @@ import numpy as np
 import PIL.Image
 import pytest
 
-from triton_pyb import Annotated, Batch, DeclarationError, Image, Lengths, Tensor, model
+from triton_pyb import Annotated, Batch, DeclarationError, Image, ItemError, Lengths, NotFound, Tensor, model
 
 from .requests import answered, refused, run
 
@@ -171,3 +171,26 @@ def test_a_call_costs_nothing_per_row(batch: str) -> None:
     )
     x = np.zeros((10_000_000, 1), np.uint8)
     assert np.shares_memory(answered(run(step, {"x": x})[0])["y"], x)
+
+
+@pytest.mark.parametrize("batch", ["stack", "pad"])
+def test_an_item_error_among_rows_that_would_be_stacked(batch: str) -> None:
+    word = Tensor("INT64", ("T",) if batch == "pad" else (2,))
+    step = model.wrap(
+        lambda x: [ItemError("two") if row[0] == 2 else row * 10 for row in x],
+        name="two",
+        batch=batch,
+        inputs={"x": word},
+        outputs={"y": word},
+    )
+    sizes = (2, 3, 2) if batch == "pad" else (2, 2, 2)
+    requests = [{"x": np.full((1, size), value)} for value, size in zip((1, 2, 3), sizes, strict=True)]
+    first, second, third = run(step, *requests)
+    assert answered(first)["y"].tolist() == [[10, 10]]
+    assert "item 0 of 1: two" in refused(second, "INVALID_ARG")
+    assert answered(third)["y"].tolist() == [[30, 30]]
+
+
+def test_an_item_error_for_the_one_item() -> None:
+    step = model.wrap(lambda x: ItemError(NotFound("gone")), name="gone", inputs={"x": int}, outputs={"y": int})
+    assert "item 0 of 1: gone" in refused(run(step, {"x": np.array([[1]])})[0], "NOT_FOUND")

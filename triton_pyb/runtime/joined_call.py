@@ -148,11 +148,17 @@ class JoinedCalls:
 
     def _unpadded(self, rows: Mapping[str, Any], symbols: Mapping[str, int]) -> Dict[str, Any]:
         """One request's rows, cut back where they share a named axis with a padded input."""
-        fields = {field.name: field for field in self.signature.item_outputs}
-        return {
-            name: column if isinstance(column, list) else unpad(fields[name], column, symbols)
-            for name, column in rows.items()
-        }
+        cut_back = dict(rows)
+        for field in self.signature.item_outputs:
+            column = rows.get(field.name)
+            if column is None or field.listed:
+                continue
+            if isinstance(column, list):  # there are ItemErrors among the rows
+                column = [row if row is None else unpad(field, row[None], symbols)[0] for row in column]
+                cut_back[field.name] = column
+            else:
+                cut_back[field.name] = unpad(field, column, symbols)
+        return cut_back
 
     def _blank(self, request: Served, segment: Segment) -> None:
         """Zeros in place of masked items that a stacked output holds values for."""

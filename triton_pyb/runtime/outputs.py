@@ -87,7 +87,11 @@ def item_value(field: Field, value: Any, where: str, symbols: Mapping[str, int])
     ------
     OutputError
         When it is not what was declared.
+    RequestError
+        When it is an ItemError.
     """
+    if isinstance(value, ItemError):
+        raise value.error
     try:
         if field.kind in _ELEMENTS:
             return _element(write_item(field, value))
@@ -122,8 +126,9 @@ def joined_column(
     OutputError
         When it has another number of rows, or is not what was declared.
     """
-    if field.listed or field.kind in _ELEMENTS:
-        return _listed_column(field, value, n_rows, where, failed, per_row)
+    item_errors = isinstance(value, (list, tuple)) and any(isinstance(entry, ItemError) for entry in value)
+    if field.listed or field.kind in _ELEMENTS or item_errors:
+        return _listed_column(field, value, n_rows, where, failed, per_row if field.listed else [symbols] * n_rows)
     try:
         array = as_array(field, value)
     except Unwritable as bad:
