@@ -433,7 +433,7 @@ def test_a_picture_as_an_output_is_one_per_item() -> None:
     [("animated", "last"), ("format", "GIF"), ("quality", 0), ("reduce_to", 64), ("base64", "yes"), ("decoded", 3)],
 )
 def test_an_option_of_an_image_that_is_none(option: str, value: Any) -> None:
-    marker = Image(**{option: value})  # type: ignore[arg-type]
+    marker = Image(**{option: value})
 
     def step(image: Any) -> Any: ...
 
