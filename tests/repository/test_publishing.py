@@ -125,6 +125,12 @@ def test_killed_at_any_moment(tmp_path: Path) -> None:
     assert [name for name in names(tmp_path) if name.startswith(".")] == []
 
 
+def test_a_path_on_which_triton_hangs_is_told(tmp_path: Path) -> None:
+    write(tmp_path, step_with(""))
+    said = build(str(tmp_path / "app.py:double"), tmp_path / "my $models").notes
+    assert f"the path '{tmp_path}/my $models' holds ' ' '$': Triton up to 25.07 hangs" in said[-1]
+
+
 # ---- where folders cannot be exchanged
 
 

@@ -180,6 +180,12 @@ def _built(
     if not all(plan.joins for plan in plans):
         notes += ("max_batch_size is 0: the server never joins requests; set max_batch_size=8 to let it",)
     notes += warnings
+    unquoted = sorted(set(os.path.abspath(repository)) & set(" $&;'\"()<>|*?`\\"))
+    if unquoted and not is_url(repository):
+        notes += (
+            f"the path '{os.path.abspath(repository)}' holds {' '.join(map(repr, unquoted))}: Triton up to 25.07 hangs "
+            "when it loads a Python model from such a path; serve it from another one",
+        )
     shm_bytes = shm_need_bytes(folders, container or find_release("latest"))
     if shm_bytes > DOCKER_SHM_BYTES:
         notes += (
