@@ -187,6 +187,7 @@ def odd_results(kind: str) -> Annotated[Array, Tensor("FP32", (2,), name="y")]:
         "overflow": np.array([1e39, 0]),
         "tuple": (np.ones(2), np.ones(2)),
         "int": np.array([1, 2]),
+        "float64": np.array([0.1, 2.5]),
         "fortran": np.asfortranarray(np.ones((2, 2)))[:, 0],
         "object": np.array([1.5, 2], object),
         "scalars": [np.float32(1), np.float64(2)],

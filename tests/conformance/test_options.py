@@ -143,6 +143,7 @@ def test_odd_results_are_refused(side: Server, kind: str, code: str, text: str) 
     [
         ("nan", [np.nan, np.inf]),
         ("int", [1, 2]),
+        ("float64", [0.1, 2.5]),
         ("fortran", [1, 1]),
         ("scalars", [1, 2]),
     ],

@@ -30,13 +30,20 @@ def test_an_untouched_module(emulated: Emulated) -> None:
     np.testing.assert_array_equal(got, np.maximum(pixels[..., ::-1], 0), strict=True)
 
 
-@pytest.mark.parametrize("name", ["halve_bf16", "stacked_bf16"])
-def test_bf16(side: Server, name: str) -> None:
+def bf16(side: Server, name: str) -> None:
     bfloat16 = pytest.importorskip("ml_dtypes").bfloat16
     entry = side.deploy_step(getattr(torch_steps, name))
     requests = [{"x": np.array([[1, 3], [5, -7]], bfloat16)}, {"x": np.array([[0.5, 2.25]], bfloat16)}]
     for request, answer in zip(requests, side.together(entry, requests), strict=True):
         assert answered(answer)["y"].tolist() == (request["x"].astype(np.float32) / 2).tolist()
+
+
+def test_bf16(side: Server) -> None:
+    bf16(side, "halve_bf16")
+
+
+def test_joined_bf16(emulated: Emulated) -> None:
+    bf16(emulated, "stacked_bf16")
 
 
 def test_tensors_with_a_gradient_or_a_stride(side: Server) -> None:
@@ -48,8 +55,8 @@ def test_tensors_with_a_gradient_or_a_stride(side: Server) -> None:
         np.testing.assert_array_equal(outputs["total"][:, 0], request["x"].sum(axis=(1, 2)).astype(np.int64))
 
 
-def test_a_list_of_tensors(side: Server) -> None:
-    entry = side.deploy_step(torch_steps.listed_torch)
+def test_a_list_of_tensors(emulated: Emulated) -> None:
+    entry = emulated.deploy_step(torch_steps.listed_torch)
     requests = [{"x": np.arange(2 * n, dtype=np.float32).reshape(2, n)} for n in (1, 4, 2)]
-    for request, answer in zip(requests, side.together(entry, requests), strict=True):
+    for request, answer in zip(requests, emulated.together(entry, requests), strict=True):
         np.testing.assert_array_equal(answered(answer)["y"], request["x"][:, ::-1], strict=True)
