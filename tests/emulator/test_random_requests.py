@@ -99,7 +99,7 @@ class Requests:
         return entry
 
     def data(self, datatype: Any, count: int) -> list[Any]:
-        odd = ["s", None, True, 1.5, -3, [], {}, 10**20]
+        odd: list[Any] = ["s", None, True, 1.5, -3, [], {}, 10**20]
         return [self.random.choice(odd) if self.often(0.06) else VALUES.get(datatype, 3) for _ in range(count)]
 
     def next(self) -> tuple[str, dict[str, Any]]:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from tests.emulator.models import ECHO, execute, tensors, write
+from triton_pyb.config.releases import ReleaseError
 from triton_pyb.emulator import EmulatedTriton, InferenceFailed, LoadFailed, NeverAnswered
 from triton_pyb.emulator.targets import EmulatorMisused
 from triton_pyb.runtime.errors import SeveralErrors, TritonPybError
@@ -208,6 +209,8 @@ def test_misuse(tmp_path: Path) -> None:
         EmulatedTriton(tmp_path / "nothing")
     with pytest.raises(EmulatorMisused, match="TPB562 mode got 'stric'.*did you mean 'strict'"):
         EmulatedTriton(tmp_path, mode="stric")
+    with pytest.raises(ReleaseError, match="there is no Triton release '24.1'"):
+        EmulatedTriton(tmp_path, release="24.1")
 
 
 def test_a_model_that_hands_a_request_back_without_an_iterative_scheduler(tmp_path: Path) -> None:

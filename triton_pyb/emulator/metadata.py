@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from triton_pyb.config import releases
 from triton_pyb.emulator.errors import InferenceFailed
 from triton_pyb.emulator.model_store import ModelStore
 from triton_pyb.runtime.dtypes import wire_name
-
-#: Server version of a container release; the emulator reports the newest one it knows of.
-_VERSIONS = {"21.10": "2.15.0", "22.12": "2.29.0", "23.10": "2.39.0", "24.10": "2.51.0"}
 
 EXTENSIONS = [
     "classification",
@@ -41,9 +39,8 @@ TRACE_SETTING = {
 
 def server(release: str) -> dict[str, Any]:
     """Name, version and extensions; what is not emulated is not in the list."""
-    known = [version for name, version in sorted(_VERSIONS.items()) if name <= release]
     extensions = [name for name in EXTENSIONS if name not in _NOT_EMULATED]
-    return {"name": "triton", "version": known[-1] if known else "2.15.0", "extensions": extensions}
+    return {"name": "triton", "version": releases.find_release(release).triton_version, "extensions": extensions}
 
 
 def model(config: dict[str, Any], versions: list[int]) -> dict[str, Any]:

@@ -11,28 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from google.protobuf import descriptor, json_format, text_format
+from google.protobuf import descriptor, json_format
 from google.protobuf.message import Message
-from tritonclient.grpc import model_config_pb2
 
-#: First release that knows a field: an older server refuses the whole file (and does not report it).
-_FIELD_SINCE = {
-    "inference.ModelMetrics": "24.11",
-    "inference.ModelEnsembling.max_inflight_requests": "25.11",
-    "inference.ModelInput.is_non_linear_format_io": "24.08",
-    "inference.ModelOutput.is_non_linear_format_io": "24.08",
-    "inference.ModelConfig.runtime": "24.01",
-    "inference.ModelConfig.model_metrics": "24.11",
-    "inference.ModelSequenceBatching.iterative_sequence": "23.11",
-    "inference.ModelSequenceBatching.State.use_growable_memory": "23.11",
-    "inference.ModelSequenceBatching.State.use_same_buffer_for_input_output": "23.11",
-    "inference.ModelSequenceBatching.StrategyOldest.preserve_ordering": "23.08",
-    "inference.ModelEnsembling.Step.model_namespace": "23.03",
-    "inference.ModelWarmup.count": "22.07",
-    "inference.ModelInput.optional": "22.01",
-    "inference.ModelSequenceBatching.State.initial_state": "22.01",
-    "inference.ModelSequenceBatching.state": "21.11",
-}
+from triton_pyb.config import pbtxt
+from triton_pyb.config.release_features import FIELDS
+from triton_pyb.config.releases import ordered
+from triton_pyb.config.schema import model_config_pb2
 
 #: What decides the backend when config.pbtxt does not name one, in the server's order.
 #: (backend, platforms, default file names, platform filled in)
@@ -51,7 +36,7 @@ class ConfigRefused(Exception):
     """The server refuses this configuration; the text is the server's."""
 
 
-def parse(text: str, release: str) -> Any:
+def parse(text: str | bytes, release: str) -> Any:
     """The ``ModelConfig`` message that `text` spells.
 
     Raises
@@ -59,11 +44,11 @@ def parse(text: str, release: str) -> Any:
     ConfigRefused
         When it is no valid text, or uses a field that `release` does not know.
     """
-    config = model_config_pb2.ModelConfig()
-    try:
-        text_format.Parse(text, config)
-    except text_format.ParseError as error:
-        raise ConfigRefused(str(error)) from None
+    document = pbtxt.parse(text)
+    for problem in document.problems:
+        line, column = document.position(problem.start)
+        raise ConfigRefused(f"{line}:{column}: {problem.said}")
+    config = document.to_protobuf()
     unknown = _first_unknown_field(config, release)
     if unknown:
         raise ConfigRefused(f"{unknown} (release {release})")
@@ -72,7 +57,9 @@ def parse(text: str, release: str) -> Any:
 
 def known_since(field: descriptor.FieldDescriptor, release: str) -> bool:
     """Whether `release` (``"24.10"``) has this field of the schema."""
-    return _FIELD_SINCE.get(field.full_name, "") <= release
+    message = field.containing_type.full_name.partition(".")[2]
+    since = FIELDS.get((message, field.name))
+    return since is None or ordered(since) <= ordered(release)
 
 
 def _first_unknown_field(message: Message, release: str) -> str:
@@ -221,7 +208,7 @@ def _plain(field: descriptor.FieldDescriptor, value: Any, release: str) -> Any:
 
 def from_dict(config: dict[str, Any]) -> Any:
     """The message that a configuration in JSON form spells."""
-    return json_format.ParseDict(config, model_config_pb2.ModelConfig())
+    return json_format.ParseDict(config, model_config_pb2().ModelConfig())
 
 
 def from_json(text: str) -> Any:
@@ -232,7 +219,7 @@ def from_json(text: str) -> Any:
     ConfigRefused
     """
     try:
-        return json_format.Parse(text, model_config_pb2.ModelConfig())
+        return json_format.Parse(text, model_config_pb2().ModelConfig())
     except json_format.ParseError as error:
         raise ConfigRefused(f"failed to read JSON configuration: {error}") from None
 

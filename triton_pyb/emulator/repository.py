@@ -36,7 +36,7 @@ def read_config(folder: Path, release: str, auto_complete: bool = True, override
     try:
         if path.is_dir():
             raise model_config.ConfigRefused(f"'{path}' is a folder: a real server dies here")
-        text = path.read_bytes().decode("utf-8", "surrogateescape") if path.exists() else ""
+        text = path.read_bytes() if path.exists() else b""
         if not path.exists() and not auto_complete:
             raise model_config.ConfigRefused(f"failed to open text file for read {path}: No such file or directory")
         if override is not None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
+from triton_pyb.config.releases import find_release
 from triton_pyb.emulator import inference, metrics_page, tensors
 from triton_pyb.emulator.contract import CHECKS
 from triton_pyb.emulator.errors import InferenceFailed, LoadFailed
@@ -42,7 +43,7 @@ class EmulatedTriton:
         Strict checks to leave out: "dtype", "shape", "rows", "missing_output", "duplicate_output",
         "undeclared_output", "unanswered".
     release : str
-        The container release that is emulated.
+        The container release that is emulated, e.g. "21.10"; "latest" is the newest known.
     python : str
         Interpreter of the models' processes, default this one.
     inline : bool
@@ -84,7 +85,7 @@ class EmulatedTriton:
             _one_of("strict_off", check, sorted(CHECKS))
         self._served = resolve(target, inline)
         machine = Machine(
-            release=release,
+            release=find_release(release).name,
             mode=mode,
             strict_off=frozenset(strict_off),
             gpus=gpus,
