@@ -197,11 +197,6 @@ class Batcher:
             if thread is not threading.current_thread():
                 thread.join()
 
-    def waiting(self) -> int:
-        """Requests that no instance has taken yet."""
-        with self._changed:
-            return sum(len(level.queue) + len(level.expired) for level in self._levels.values())
-
     def _level(self, pending: Pending) -> QueuePolicy:
         asked = pending.request.priority
         return self._levels[asked if asked in self._levels else self._default_level]

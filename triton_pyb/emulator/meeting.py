@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from typing import Protocol
 
+from triton_pyb.emulator.messages import WireResponse
 from triton_pyb.emulator.pending import Pending
 
 
@@ -31,9 +31,9 @@ class Meeting:
         """Take a request in; its answer frees its place."""
         deliver = pending.deliver
 
-        def delivered(response: object) -> None:
-            deliver(response)  # type: ignore[arg-type]  # may hold the next step's requests
-            if getattr(response, "final", True):
+        def delivered(response: WireResponse) -> None:
+            deliver(response)  # may hold the next step's requests
+            if response.final:
                 self.leave()
 
         pending.deliver = delivered
@@ -61,6 +61,3 @@ def submit(queue: Queue, pending: Pending) -> None:
         queue.enqueue([pending])
     else:
         pending.meeting.hold(queue, pending)
-
-
-Submit = Callable[[Queue, Pending], None]

@@ -15,6 +15,9 @@ def _duration(name: str) -> Reading:
     return lambda statistics: statistics.durations[name].ns // 1000
 
 
+#: Why a request failed; only what a model's execution answered is counted here.
+_REASONS = ("OTHER", "CANCELED", "REJECTED", "BACKEND")
+
 #: (name, help, type, reading). Source: the page of a 24.10 server without a GPU.
 _FAMILIES: tuple[tuple[str, str, str, Reading], ...] = (
     (
@@ -84,10 +87,13 @@ def _family(store: ModelStore, name: str, text: str, kind: str, reading: Reading
     yield f"# HELP {name} {text}"
     yield f"# TYPE {name} {kind}"
     for model in _models(store):
-        labels = f'model="{model.name}",'
-        if name == "nv_inference_request_failure":
-            labels += 'reason="BACKEND",'
-        yield f'{name}{{{labels}version="{model.version}"}} {reading(model.statistics)}'
+        count, version = reading(model.statistics), f'version="{model.version}"'
+        if name != "nv_inference_request_failure":
+            yield f'{name}{{model="{model.name}",{version}}} {count}'
+            continue
+        for reason in _REASONS:
+            failures = count if reason == "BACKEND" else 0
+            yield f'{name}{{model="{model.name}",reason="{reason}",{version}}} {failures}'
 
 
 def _models(store: ModelStore) -> list[LoadedModel]:

@@ -79,6 +79,9 @@ def _check_count(by_name: dict[str, WireTensor], config: dict[str, Any], prefix:
     most = len(config["input"])
     required = [tensor["name"] for tensor in config["input"] if not tensor.get("optional")]
     if len(required) <= len(by_name) <= most:
+        if not by_name and config["max_batch_size"] > 0 and config.get("platform") != "ensemble":
+            # All inputs are optional, none came, and nothing says how many rows there are.
+            raise RequestRefused(f"{prefix}out of bounds index 0: request has 0 inputs")
         return
     expected = f"{most}" if len(required) == most else f"number of inputs between {len(required)} and {most}"
     expected += " inputs" if len(required) == most else ""
