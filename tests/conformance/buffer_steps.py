@@ -71,3 +71,11 @@ def second(joined: str, c: str = "no c", number: int = 5) -> Annotated[str, Name
 
 
 optional = Pipeline("optional", [first, second], inputs=["c"], max_queue_delay_microseconds=300_000)
+
+
+@model
+def three(x: int = 3, y: str = "a") -> Annotated[str, Name("text")]:
+    return f"{x}{y}"
+
+
+all_optional = Pipeline("all_optional", [three], max_queue_delay_microseconds=300_000)

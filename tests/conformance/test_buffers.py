@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from . import buffer_steps
-from .conftest import Server, answered, strings
+from .conftest import Server, answered, failure, strings
 
 
 def requests(*sizes: int, bad: int = -1) -> list[dict[str, np.ndarray[Any, Any]]]:
@@ -45,6 +45,17 @@ def test_one_array_as_two_outputs(side: Server) -> None:
     for request, answer in zip(sent, side.together(entry, sent), strict=True):
         np.testing.assert_array_equal(answered(answer)["a"], request["x"])
         np.testing.assert_array_equal(answered(answer)["b"], request["x"])
+
+
+def test_a_request_without_any_input_says_nothing_of_its_items(side: Server) -> None:
+    """With a batch axis the server refuses it, alone or as a step of an ensemble; its company is served."""
+    entry = side.deploy(buffer_steps.all_optional)
+    answers = side.together("three", [{"x": np.array([[4]])}, {}])
+    assert answered(answers[0])["text"].tolist() == [[b"4a"]]
+    for error in (failure(answers[1]), failure(side.together(entry, [{}])[0])):
+        assert error.code == "INVALID_ARG"
+        assert "out of bounds index 0: request has 0 inputs" in error.message
+    assert answered(side.together(entry, [{"x": np.array([[5]])}])[0])["text"].tolist() == [[b"5a"]]
 
 
 def test_optional_inputs_reach_every_step_of_an_ensemble(side: Server) -> None:
