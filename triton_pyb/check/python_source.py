@@ -8,7 +8,7 @@ import os
 import stat
 import sys
 import warnings
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from triton_pyb.check.autocomplete import Completion, initial_config, interpret
 from triton_pyb.check.finding import Place
@@ -115,9 +115,21 @@ class PythonSource:
         return list(ast.walk(self.tree)) if self.tree is not None else []
 
     @functools.cached_property
+    def by_type(self) -> dict[type[ast.AST], list[Any]]:
+        """The nodes of `walked` by their exact type."""
+        found: dict[type[ast.AST], list[Any]] = {}
+        for node in self.walked:
+            found.setdefault(type(node), []).append(node)
+        return found
+
+    def nodes(self, *kinds: type[ast.AST]) -> list[Any]:
+        """All nodes of these exact types."""
+        return [node for kind in kinds for node in self.by_type.get(kind, ())]
+
+    @functools.cached_property
     def calls(self) -> list[tuple[ast.Call, str]]:
         """Every call with its dotted name."""
-        return [(node, dotted(node.func)) for node in self.walked if isinstance(node, ast.Call)]
+        return [(node, dotted(node.func)) for node in self.nodes(ast.Call)]
 
     @functools.cached_property
     def top_level_names(self) -> set[str] | None:
@@ -235,6 +247,8 @@ class PythonSource:
         for name in (
             "_parsed",
             "walked",
+            "by_type",
+            "certain",
             "calls",
             "data",
             "sibling_data",
@@ -259,11 +273,10 @@ class PythonSource:
     def pb_utils_names(self) -> set[str]:
         """What pb_utils is called here."""
         names = set()
-        for node in self.walked:
-            if isinstance(node, ast.Import):
-                for alias in node.names:
-                    if alias.name == PB_UTILS[0]:
-                        names.add(alias.asname or alias.name)
+        for node in self.nodes(ast.Import):
+            for alias in node.names:
+                if alias.name == PB_UTILS[0]:
+                    names.add(alias.asname or alias.name)
         return names
 
     @functools.cached_property

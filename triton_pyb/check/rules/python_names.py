@@ -30,6 +30,8 @@ _MODULE_NAMES = {
     "__path__",
 }
 
+_TYPE_PARAMETERS = tuple(getattr(ast, kind) for kind in ("TypeVar", "ParamSpec", "TypeVarTuple") if hasattr(ast, kind))
+
 #: Keys of the `args` of initialize(), all with text as value.  Source: measured on 24.10.
 ARGS = (
     "model_config",
@@ -58,30 +60,29 @@ def bound_names(source: PythonSource) -> set[str] | None:
     if source.top_level_names is None:
         return None
     names = set(_MODULE_NAMES) | set(dir(builtins))
-    for node in source.walked:
-        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            names.add(node.id)
-        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            names.add(node.name)
-        elif isinstance(node, ast.arg):
-            names.add(node.arg)
-        elif isinstance(node, (ast.Import, ast.ImportFrom)):
-            if any(alias.name == "*" for alias in node.names):
-                return None
-            names |= {(alias.asname or alias.name).split(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ExceptHandler) and node.name:
-            names.add(node.name)
-        elif isinstance(node, (ast.Global, ast.Nonlocal)):
-            names |= set(node.names)
-        else:
-            for field in ("name", "rest"):  # match patterns and type parameters
-                if isinstance(value := getattr(node, field, None), str):
-                    names.add(value)
+    names |= {node.id for node in source.nodes(ast.Name) if not isinstance(node.ctx, ast.Load)}
+    names |= {node.name for node in source.nodes(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)}
+    names |= {node.arg for node in source.nodes(ast.arg)}
+    for node in source.nodes(ast.Import, ast.ImportFrom):
+        if any(alias.name == "*" for alias in node.names):
+            return None
+        names |= {(alias.asname or alias.name).split(".")[0] for alias in node.names}
+    for node in source.nodes(ast.Global, ast.Nonlocal):
+        names |= set(node.names)
+    for node in source.nodes(ast.ExceptHandler, ast.MatchAs, ast.MatchStar, ast.MatchMapping, *_TYPE_PARAMETERS):
+        names |= {getattr(node, "name", None) or "", getattr(node, "rest", None) or ""}
     return names
 
 
 def certain_nodes(source: PythonSource) -> set[int]:
     """Nodes that are certainly evaluated while the model loads: not below a condition, a loop or a try."""
+    if "certain" not in source.__dict__:
+        source.__dict__["certain"] = _certain_nodes(source)
+    found: set[int] = source.__dict__["certain"]
+    return found
+
+
+def _certain_nodes(source: PythonSource) -> set[int]:
     found: set[int] = set()
     bodies = [source.tree.body] if source.tree is not None else []
     bodies += [source.model_class.body] if source.model_class is not None else []
@@ -145,23 +146,24 @@ class UndefinedName(LoadOrLater):
         bound = bound_names(source) if source.tree is not None else None
         if bound is None:
             return
+        unbound = [node for node in source.nodes(ast.Name) if node.id not in bound]
+        if not unbound:
+            return
         certain = certain_nodes(source)
-        guarded = _in_name_error_guard(source)
-        skipped = _annotation_nodes(source)
+        skipped = _in_name_error_guard(source) | _annotation_nodes(source)
         seen: set[str] = set()
-        for node in source.walked:
-            if isinstance(node, ast.Name) and node.id not in bound and id(node) not in guarded | skipped:
-                if node.id not in seen or id(node) in certain:
-                    seen.add(node.id)
-                    hint = did_you_mean(node.id, sorted(bound - set(dir(builtins)) - _MODULE_NAMES))
-                    yield self.at(model, source, node, id(node) in certain, name=node.id, hint=hint)
+        for node in unbound:
+            if id(node) not in skipped and (node.id not in seen or id(node) in certain):
+                seen.add(node.id)
+                hint = did_you_mean(node.id, sorted(bound - set(dir(builtins)) - _MODULE_NAMES))
+                yield self.at(model, source, node, id(node) in certain, name=node.id, hint=hint)
 
 
 def _in_name_error_guard(source: PythonSource) -> set[int]:
     """Nodes below a try that expects such an error."""
     found: set[int] = set()
-    for node in source.walked:
-        if isinstance(node, ast.Try) and node.handlers:
+    for node in source.nodes(ast.Try):
+        if node.handlers:
             found |= {id(inner) for statement in node.body for inner in ast.walk(statement)}
     return found
 
@@ -228,12 +230,13 @@ class UndeclaredConfigName(LoadOrLater):
 
     def source(self, model: Model, source: PythonSource) -> Iterator[Finding]:
         certain = certain_nodes(source)
-        subscripted = {id(n.value) for n in source.walked if isinstance(n, ast.Subscript)}
-        read = {n.value.id for n in source.walked if isinstance(n, ast.Subscript) and isinstance(n.value, ast.Name)}
+        subscripts = source.nodes(ast.Subscript)
+        subscripted = {id(node.value) for node in subscripts}
+        read = {node.value.id for node in subscripts if isinstance(node.value, ast.Name)}
         assigned = {
             id(node.value)
-            for node in source.walked
-            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id in read
+            for node in source.nodes(ast.Assign)
+            if isinstance(node.targets[0], ast.Name) and node.targets[0].id in read
         }
         for node, name in source.calls:
             holder, _, last = name.rpartition(".")
@@ -260,14 +263,21 @@ class UnknownPbUtilsName(LoadOrLater):
 
     def source(self, model: Model, source: PythonSource) -> Iterator[Finding]:
         certain = certain_nodes(source)
-        stored = {n.attr for n in source.walked if isinstance(n, ast.Attribute) and not isinstance(n.ctx, ast.Load)}
-        guarded = _in_name_error_guard(source)
-        for node in source.walked:
-            if isinstance(node, ast.Attribute) and dotted(node.value) in source.pb_utils_names:
-                name = node.attr
-                if name not in PB_UTILS_SURFACE | stored and not name.startswith("_") and id(node) not in guarded:
-                    hint = did_you_mean(name, PB_UTILS_SURFACE)
-                    yield self.at(model, source, node, id(node) in certain, name=name, hint=hint)
+        attributes = source.nodes(ast.Attribute)
+        stored = {node.attr for node in attributes if not isinstance(node.ctx, ast.Load)}
+        unknown = [
+            node
+            for node in attributes
+            if node.attr not in PB_UTILS_SURFACE
+            and node.attr not in stored
+            and not node.attr.startswith("_")
+            and dotted(node.value) in source.pb_utils_names
+        ]
+        guarded = _in_name_error_guard(source) if unknown else set()
+        for node in unknown:
+            if id(node) not in guarded:
+                hint = did_you_mean(node.attr, PB_UTILS_SURFACE)
+                yield self.at(model, source, node, id(node) in certain, name=node.attr, hint=hint)
 
 
 class BlsOutsideExecute(LoadOrLater):
@@ -331,14 +341,13 @@ class RemovedNumpyAlias(LoadOrLater):
     def source(self, model: Model, source: PythonSource) -> Iterator[Finding]:
         names = {
             alias.asname or alias.name
-            for node in source.walked
-            if isinstance(node, ast.Import)
+            for node in source.nodes(ast.Import)
             for alias in node.names
             if alias.name == "numpy"
         }
         certain = certain_nodes(source) if model.target.at_least("23.01") else set()
-        for node in source.walked:
-            if isinstance(node, ast.Attribute) and node.attr in _REMOVED_ALIASES:
+        for node in source.nodes(ast.Attribute):
+            if node.attr in _REMOVED_ALIASES:
                 if isinstance(node.value, ast.Name) and node.value.id in names:
                     alias = f"{node.value.id}.{node.attr}"
                     repair = {"float": "float or np.float64", "int": "int or np.int64"}.get(

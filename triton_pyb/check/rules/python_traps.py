@@ -468,8 +468,8 @@ class RowZeroOnly(TrapRule):
     def source(self, model: Model, source: PythonSource) -> Iterator[Finding]:
         if model.max_batch_size < 2:
             return
-        for node in source.walked:
-            if isinstance(node, ast.Subscript) and literal(node.slice) == 0 and isinstance(node.value, ast.Call):
+        for node in source.nodes(ast.Subscript):
+            if literal(node.slice) == 0 and isinstance(node.value, ast.Call):
                 if isinstance(node.value.func, ast.Attribute) and node.value.func.attr == "as_numpy":
                     yield self.found(model, source.place(node), most=model.max_batch_size)
 

@@ -57,6 +57,10 @@ STANDARD_NAMES = {
     ("dataclasses", "KW_ONLY"): (3, 10),
 }
 STRING_METHODS = {"removeprefix": (3, 9), "removesuffix": (3, 9)}
+_NEWER_NODES = (
+    *(getattr(ast, kind) for kind in ("Match", "TryStar", "TypeAlias") if hasattr(ast, kind)),
+    *(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Subscript, ast.BinOp, ast.Call, ast.Attribute),
+)
 _GENERICS = ("list", "dict", "tuple", "set", "frozenset", "type")
 
 
@@ -151,7 +155,7 @@ def _guarded(source: PythonSource, node: ast.AST) -> bool:
 
 
 def _api_uses(source: PythonSource) -> Iterator[tuple[ast.AST, str, str, str]]:
-    for node in source.walked:
+    for node in source.nodes(ast.Attribute, ast.Call):
         if isinstance(node, ast.Attribute):
             holder = dotted(node.value)
             if holder in source.pb_utils_names and node.attr in PB_UTILS_NAMES:
@@ -247,18 +251,9 @@ def newer_syntax(source: PythonSource) -> Iterator[tuple[ast.AST, str, tuple[int
     if source.tree is None:
         return
     lazy = any(isinstance(n, ast.ImportFrom) and n.module == "__future__" for n in source.tree.body)
-    quiet: set[int] = set()
-    for node in source.walked:
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            for argument in [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]:
-                if argument.annotation is not None and lazy:
-                    quiet |= {id(inner) for inner in ast.walk(argument.annotation)}
-            if node.returns is not None and lazy:
-                quiet |= {id(inner) for inner in ast.walk(node.returns)}
-        elif isinstance(node, ast.AnnAssign) and lazy:
-            quiet |= {id(inner) for inner in ast.walk(node.annotation)}
+    quiet = _annotations(source, ast.AnnAssign) if lazy else set()
     annotations = _annotations(source)
-    for node in source.walked:
+    for node in source.nodes(*_NEWER_NODES):
         if id(node) in quiet:
             continue
         kind = type(node).__name__
@@ -294,16 +289,16 @@ def _newer_import(item: Import) -> Iterator[tuple[ast.AST, str, tuple[int, int],
             yield item.node, f"{item.module}.{name}", STANDARD_NAMES[item.module, name], True
 
 
-def _annotations(source: PythonSource) -> set[int]:
-    """Nodes in annotations that Python evaluates when the module or class runs."""
+def _annotations(source: PythonSource, *more: type[ast.AST]) -> set[int]:
+    """Nodes in the annotations of functions, which Python evaluates when the module or class runs."""
+    every: list[ast.expr | None] = []
+    for node in source.nodes(ast.FunctionDef, ast.AsyncFunctionDef):
+        every += [a.annotation for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
+        every.append(node.returns)
+    every += [node.annotation for node in source.nodes(*more)]
     found: set[int] = set()
-    for node in source.walked:
-        every: list[ast.expr | None] = []
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            every = [a.annotation for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
-            every.append(node.returns)
-        for annotation in every:
-            found |= {id(inner) for inner in ast.walk(annotation)} if annotation is not None else set()
+    for annotation in every:
+        found |= {id(inner) for inner in ast.walk(annotation)} if annotation is not None else set()
     return found
 
 
