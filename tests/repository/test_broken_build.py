@@ -1,0 +1,51 @@
+"""Faults found by trying to break the build; each is expected to fail until it is mended."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from tests.repository.conftest import STEP, Write
+from triton_pyb.cli import main
+from triton_pyb.repository.build import build
+
+
+@pytest.mark.xfail(strict=True, reason="Staging clears whatever a symbolic link of its own folder's name points at")
+def test_a_link_named_like_the_staging_folder_costs_nobody_a_file(tmp_path: Path, write: Write) -> None:
+    author = write(**{"app.py": STEP})
+    precious = write("elsewhere", **{"thesis.txt": "ten years of work"}) / "thesis.txt"
+    (tmp_path / ".models.triton_pyb-staging").symlink_to(precious.parent)
+    try:
+        build(f"{author}/app.py:shout", tmp_path / "models")
+    finally:
+        assert precious.exists()
+
+
+@pytest.mark.xfail(strict=True, reason="a relative repository is looked up after the application was imported")
+def test_an_application_that_changes_the_folder_is_built_where_it_was_asked(
+    tmp_path: Path, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    author = write(**{"app.py": STEP.replace("    @preprocess", "    import os; os.chdir('..')\n\n    @preprocess")})
+    monkeypatch.chdir(author)
+    build("app.py:shout", "models")
+    assert (author / "models" / "shout" / "config.pbtxt").is_file()
+
+
+@pytest.mark.xfail(strict=True, reason="what an application prints at its import lands between the JSON")
+def test_json_of_build_is_json_when_the_application_prints(tmp_path: Path, write: Write) -> None:
+    author = write(**{"app.py": STEP.replace("    @preprocess", "    print('hello')\n\n    @preprocess")})
+    result = CliRunner().invoke(main, ["build", f"{author}/app.py:shout", str(tmp_path / "models"), "--json"])
+    assert json.loads(result.stdout)["entry"] == "shout"
+
+
+@pytest.mark.xfail(strict=True, reason="the name is cut at the last dot, and the rest is imported as a package")
+def test_a_file_with_a_dot_in_its_name_is_refused_for_that(tmp_path: Path, write: Write) -> None:
+    author = write(**{"my.app.py": STEP})
+    result = CliRunner().invoke(main, ["build", f"{author}/my.app.py:shout", str(tmp_path / "models")])
+    assert result.exit_code == 1
+    assert "No module named 'my'" not in result.stderr
+    assert os.listdir(tmp_path) == ["author"]
