@@ -179,6 +179,14 @@ class ModelInstance:
         reason = runner.readiness() if isinstance(runner, InlineModel) else runner.readiness(_READY_TIMEOUT_S)
         return (True, "") if reason is None else (False, f"Model '{name}' is not ready (user-defined check failed).")
 
+    def give_up(self, after_s: float) -> None:
+        """End a process whose `execute` still runs after `after_s` seconds of waiting: its batch gets a fault.
+
+        Inline there is no process to end: the thread stays.
+        """
+        if isinstance(self._runner, ModelProcess):
+            self._runner.give_up(after_s)
+
     def finalize(self) -> None:
         """Run `finalize`, end the process; safe to call twice, on a dead process too."""
         runner, self._runner = self._runner, None

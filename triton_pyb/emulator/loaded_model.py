@@ -163,8 +163,21 @@ class LoadedModel:
         Parameters
         ----------
         patience_s : float
-            How long a decoupled model may still send.
+            How long a decoupled model may still send, and any `execute` still run: what hangs is ended then.
         """
+        hanging = threading.Timer(patience_s, self._give_up, [patience_s])
+        hanging.daemon = True
+        hanging.start()
+        try:
+            self._finish(patience_s)
+        finally:
+            hanging.cancel()
+
+    def _give_up(self, after_s: float) -> None:
+        for instance in self.instances:
+            instance.give_up(after_s)
+
+    def _finish(self, patience_s: float) -> None:
         if self._scheduler is not None:
             self._scheduler.stop()
         with self._answered:

@@ -134,17 +134,30 @@ class ModelProcess:
             self._bury()
         else:
             self._send("execute", number, [request_out(request) for request in requests])
-        if not batch.executed.wait(timeout_s):
+        if timeout_s is not None and not batch.executed.wait(timeout_s):
+            self.give_up(timeout_s)
+        batch.executed.wait()
+        return batch.fault
+
+    def give_up(self, after_s: float) -> None:
+        """Kill the process when an `execute` is still running; does nothing else.
+
+        Parameters
+        ----------
+        after_s : float
+            How long the caller has waited, for the message.
+        """
+        running = [batch for batch in list(self._batches.values()) if not batch.executed.is_set()]
+        for batch in running:
             batch.open.clear()  # the fault answers for all that are open
-            self._process.kill()
             batch.fault = WireFault(
                 "TPB509",
-                f"execute of '{self.name}' did not return within {timeout_s:g} s: its clients wait as long",
+                f"execute of '{self.name}' did not return within {after_s:g} s: its clients wait as long",
                 f"execute of '{self.name}'",
                 "Find what it waits for; a longer limit is execute_timeout_s.",
             )
-            batch.executed.wait()
-        return batch.fault
+        if running:
+            self._process.kill()
 
     def cancel(self, key: int) -> None:
         self._send("cancel", key)

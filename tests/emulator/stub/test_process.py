@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -42,6 +43,17 @@ def test_a_hang_with_a_limit(start: Start, tmp_path: Path) -> None:
     assert fault is not None
     assert fault[:2] == ("TPB509", "execute of 'm_0_0' did not return within 0.5 s: its clients wait as long")
     assert answers.of == [[]]
+
+
+def test_a_hang_that_is_given_up(start: Start, tmp_path: Path) -> None:
+    instance, answers = start(launch(executing(tmp_path, "time.sleep(60)"))), Answers(1)
+    timer = threading.Timer(0.3, instance.give_up, [0.3])
+    timer.start()
+    fault = instance.execute([request()], answers)
+    timer.join()
+    assert fault is not None
+    assert fault.code == "TPB509"
+    instance.give_up(1.0)  # nothing runs: nothing happens
 
 
 def test_what_it_prints_goes_to_the_host(start: Start, tmp_path: Path) -> None:
