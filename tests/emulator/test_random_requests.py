@@ -5,63 +5,17 @@ from __future__ import annotations
 import http.client
 import json
 import random
-from collections.abc import Iterator
 from math import prod
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.emulator.models import ensemble, execute, tensors, write
-from triton_pyb.emulator import EmulatedTriton
-from triton_pyb.emulator.endpoints import Endpoints
-from triton_pyb.server import RealTriton
+from tests.emulator.twins import INPUTS
 
 pytestmark = pytest.mark.real_triton
 
-OUT = ("output", "OUT", "STRING", [1])
-#: Counts its inputs, whatever they are.
-COUNT = execute(
-    """
-answers = []
-for r in requests:
-    rows = r.inputs()[0].shape()[0] if r.inputs() and r.inputs()[0].shape() else 1
-    text = np.array([[b"ok"]] * rows, dtype=object)
-    answers.append(pb_utils.InferenceResponse([pb_utils.Tensor("OUT", text)]))
-return answers
-"""
-)
-#: Model to its inputs and further configuration.
-MODELS: dict[str, tuple[list[tuple[str, str, list[int]]], str]] = {
-    "plain": ([("IN", "FP32", [2])], "max_batch_size: 8"),
-    "several": ([("A", "FP32", [2]), ("B", "INT32", [1]), ("C", "STRING", [-1])], "max_batch_size: 8"),
-    "text": ([("IN", "STRING", [2])], "max_batch_size: 4"),
-    "unbatched": ([("IN", "FP32", [2]), ("S", "STRING", [-1])], "max_batch_size: 0"),
-    "batched": ([("IN", "BOOL", [-1, 2])], "max_batch_size: 4 dynamic_batching { }"),
-    "sequence": ([("IN", "FP32", [2])], "max_batch_size: 4 sequence_batching { direct { } }"),
-}
 DATATYPES = ["FP32", "INT32", "BYTES", "FP64", "BOOL", "UINT8", "INT64", "FP16", "NONE", 5]
 VALUES = {"FP32": 1.5, "FP64": 2.5, "BYTES": "ab", "STRING": "ab", "BOOL": True}
-
-
-def write_repository(repository: Path) -> None:
-    for name, (inputs, config) in MODELS.items():
-        declared = tensors(*(("input", *each) for each in inputs), OUT)
-        write(repository, name, f"{config}\n{declared}", COUNT)
-    shaped = 'input [ { name: "IN" data_type: TYPE_INT64 dims: [2, 2] reshape { shape: [4] } } ]\n'
-    write(repository, "shaped", "max_batch_size: 4\n" + shaped + tensors(OUT), COUNT)
-    optional = 'input [ { name: "X" data_type: TYPE_FP32 dims: [1] optional: true } ]\n'
-    needed = tensors(("input", "IN", "FP32", [2]), OUT)
-    write(repository, "optional", "max_batch_size: 8\n" + optional + needed, COUNT)
-    ends = tensors(("input", "X", "FP32", [2]), ("output", "Y", "STRING", [1]))
-    write(repository, "whole", ensemble(ends, [("plain", {"IN": "X"}, {"OUT": "Y"})], 8), None)
-
-
-INPUTS = {name: inputs for name, (inputs, _) in MODELS.items()} | {
-    "shaped": [("IN", "INT64", [2, 2])],
-    "optional": [("X", "FP32", [1]), ("IN", "FP32", [2])],
-    "whole": [("X", "FP32", [2])],
-}
 
 
 class Requests:
@@ -124,22 +78,6 @@ class Requests:
         return model, body
 
 
-@pytest.fixture(scope="module")
-def ports(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, int]]:
-    """Of the emulator and of a real Triton, with the same models."""
-    repository = tmp_path_factory.mktemp("random") / "repository"
-    repository.mkdir()
-    write_repository(repository)
-    with (
-        EmulatedTriton(repository, mode="faithful", inline=True) as triton,
-        RealTriton(repository, extra_args=["--strict-readiness=false"]) as real,
-    ):
-        endpoints = Endpoints(triton.store)
-        endpoints.start()
-        yield endpoints.ports["http"], int(real.http_url.rpartition(":")[2])
-        endpoints.stop()
-
-
 def ask(port: int, model: str, body: dict[str, Any]) -> tuple[int, str]:
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
     try:
@@ -153,11 +91,11 @@ def ask(port: int, model: str, body: dict[str, Any]) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_same_answers(seed: int, ports: tuple[int, int]) -> None:
+def test_same_answers(seed: int, twin_ports: dict[str, tuple[int, int]]) -> None:
     requests, refused = Requests(seed), 0
     for _ in range(150):
         model, body = requests.next()
-        ours, theirs = (ask(port, model, body) for port in ports)
+        ours, theirs = (ask(port, model, body) for port in twin_ports["http"])
         assert ours == theirs, f"{model}: {json.dumps(body)}"
         refused += ours[0] != 200
     assert 50 < refused < 145  # neither all good nor all bad, or the requests teach nothing

@@ -65,7 +65,7 @@ class InProcessClient:
         return self._triton.repository_index()
 
     def get_inference_statistics(self, model_name: str = "", model_version: str = "") -> dict[str, Any]:
-        version = int(model_version or -1)
+        version = inference.version_number(model_version)
         return {"model_stats": self._told(lambda: metadata.statistics(self._store, model_name, version))}
 
     def load_model(self, model_name: str, config: str | None = None, files: Mapping[str, bytes] | None = None) -> None:
@@ -153,7 +153,7 @@ class InProcessClient:
         from tritonclient.http import InferenceServerClient, InferResult
 
         body, header_length = InferenceServerClient.generate_request_body(inputs, outputs=outputs, **options)
-        model = inference.find_model(self._store, name, int(version or -1))
+        model = inference.find_model(self._store, name, inference.version_number(version))
         asked = json_requests.read(body, header_length, model.config)
         responses = inference.submit(model, asked.request, protocol="http").result()
         response = inference.classified(self._store, model, inference.one_response(responses, name), asked.classes)
@@ -167,7 +167,7 @@ class InProcessClient:
         from tritonclient.grpc import InferResult
 
         asked = grpc_requests.read(_message(name, version, inputs, outputs, options))
-        model = inference.find_model(self._store, name, int(version or -1))
+        model = inference.find_model(self._store, name, inference.version_number(version))
         responses = inference.submit(model, asked.request).result()
         response = inference.classified(self._store, model, inference.one_response(responses, name), asked.classes)
         return InferResult(grpc_requests.write(response, options["request_id"], model.name, model.version))
@@ -201,7 +201,9 @@ class InProcessClient:
 
     def _stream(self, callback: Callable[..., None], message: Any, empty_final: bool) -> None:
         try:
-            model = inference.find_model(self._store, message.model_name, int(message.model_version or -1))
+            model = inference.find_model(
+                self._store, message.model_name, inference.version_number(message.model_version)
+            )
             responses = inference.stream(model, grpc_requests.read(message).request)
         except InferenceFailed as error:
             callback(result=None, error=_exception(error))

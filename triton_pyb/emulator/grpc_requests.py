@@ -62,59 +62,105 @@ def read(message: Any) -> GrpcRequest:
     return result
 
 
+#: Reserved parameter to the kinds it may have, in the order in which the refusal names them.
+_RESERVED = {
+    "sequence_id": ("int64_param", "string_param"),
+    "sequence_start": ("bool_param",),
+    "sequence_end": ("bool_param",),
+    "priority": ("int64_param", "uint64_param"),
+    "timeout": ("int64_param",),
+    "triton_enable_empty_final_response": ("bool_param",),
+}
+
+
 def _parameter(key: str, parameter: Any, result: GrpcRequest) -> None:
     request = result.request
-    choice = parameter.WhichOneof("parameter_choice")
-    value: Any = getattr(parameter, choice) if choice else None
+    kind = parameter.WhichOneof("parameter_choice")
+    value: Any = getattr(parameter, kind) if kind else None
+    if key in _RESERVED and kind not in (*_RESERVED[key], *_ALSO.get(key, ())):
+        kinds = " or ".join(_RESERVED[key])
+        raise RequestRefused(f"invalid value type for '{key}' parameter, expected {kinds}.")
     if key == "sequence_id":
+        if isinstance(value, str) and len(value.encode()) > 128:
+            raise RequestRefused("string correlation ID cannot be longer than 128 characters", "UNSUPPORTED")
         request.correlation_id = value
     elif key in ("sequence_start", "sequence_end"):
-        request.flags |= bool(value) << (key == "sequence_end")
-    elif key == "priority":
-        request.priority = int(value)
-    elif key == "timeout":
-        request.timeout_us = int(value)
+        request.flags |= value << (key == "sequence_end")
+    elif key in ("priority", "timeout"):
+        if value < 0:
+            raise RequestRefused(f"invalid value for '{key}', expected value >= 0.")
+        setattr(request, {"priority": "priority", "timeout": "timeout_us"}[key], value)
     elif key == "triton_enable_empty_final_response":
-        result.empty_final = bool(value)
+        result.empty_final = value
     elif key.startswith("triton_"):
         raise RequestRefused(
-            "parameter keys starting with 'triton_' are reserved for Triton usage and should not be specified."
+            "parameter keys starting with 'triton_' are reserved for Triton usage. Only the following keys starting"
+            " with 'triton_' are allowed: triton_enable_empty_final_response"
         )
-    elif value is None:
+    elif kind is None:
         raise RequestRefused(
-            f"parameter '{key}' has invalid type. It should be either 'int64_param', 'bool_param', or 'string_param'."
+            f"invalid value type for '{key}' parameter, expected int64_param, bool_param, or string_param."
         )
     else:
         request.parameters[key] = value
+
+
+#: What is taken beside the kinds a refusal names.
+_ALSO = {"timeout": ("uint64_param",)}
 
 
 def _inputs(message: Any, request: WireRequest) -> None:
     prefix = f"[request id: {request.request_id or '<id_unknown>'}] "
     raw = list(message.raw_input_contents)
     for tensor in message.inputs:
-        if tensor.datatype not in DATATYPES:
-            raise RequestRefused(f"{prefix}invalid datatype for input {tensor.name}")
         if any(other.name == tensor.name for other in request.inputs):
             raise RequestRefused(f"{prefix}input '{tensor.name}' already exists in request")
         shape = tuple(tensor.shape)
         if "shared_memory_region" in tensor.parameters:
             region = tensor.parameters["shared_memory_region"].string_param
             raise RequestRefused(f"Unable to find shared memory region: '{region}'", "NOT_FOUND")
-        if message.raw_input_contents:
-            data = raw.pop(0) if raw else b""
+        where = f"'{tensor.name}' for model '{message.model_name}'"
+        if not message.raw_input_contents:
+            data = _contents(tensor, where)
+        elif tensor.HasField("contents"):
+            raise RequestRefused(f"contents field must not be specified when using raw_input_contents for {where}")
         else:
-            data = _contents(tensor)
-        array = byte_tensors.array_of(data, tensor.datatype, shape)
-        request.inputs.append(WireTensor(tensor.name, tensor.datatype, shape, array))
+            data = raw.pop(0) if raw else b""
+        datatype = tensor.datatype if tensor.datatype in DATATYPES else "<invalid>"
+        array = byte_tensors.array_of(data, datatype, shape) if datatype in DATATYPES else np.empty(0)
+        request.inputs.append(WireTensor(tensor.name, datatype, shape, array))
 
 
-def _contents(tensor: Any) -> bytes:
-    values = list(getattr(tensor.contents, _CONTENTS.get(tensor.datatype, "bool_contents")))
-    if tensor.datatype == "BYTES":
-        array = np.array([*values, None], object)[:-1]
-    else:
-        array = np.array(values).astype(DATATYPES[tensor.datatype])
-    return byte_tensors.bytes_of(WireTensor(tensor.name, tensor.datatype, array.shape, array))
+def _contents(tensor: Any, where: str) -> bytes:
+    """The explicit contents of a tensor as raw bytes."""
+    if not tensor.HasField("contents"):
+        raise RequestRefused(f"unable to find data for input tensor {where} in request.")
+    for field, values in tensor.contents.ListFields():
+        if field.name != _CONTENTS.get(tensor.datatype):
+            kind = _KINDS[field.name]
+            raise RequestRefused(
+                f"unexpected explicit tensor data for input tensor {where} of type '{kind}', expected datatype"
+                f" '{tensor.datatype}'"
+            )
+        if tensor.datatype == "BYTES":
+            array = np.array([*values, None], object)[:-1]
+        else:
+            array = np.array(list(values)).astype(DATATYPES[tensor.datatype])
+        return byte_tensors.bytes_of(WireTensor(tensor.name, tensor.datatype, array.shape, array))
+    return b""
+
+
+#: The data type that a field of ``InferTensorContents`` stands for in a refusal.
+_KINDS = {
+    "bool_contents": "BOOL",
+    "int_contents": "INT32",
+    "int64_contents": "INT64",
+    "uint_contents": "UINT32",
+    "uint64_contents": "UINT64",
+    "fp32_contents": "FP32",
+    "fp64_contents": "FP64",
+    "bytes_contents": "BYTES",
+}
 
 
 def write(response: WireResponse, request_id: str, model: str, version: int) -> Any:

@@ -62,7 +62,10 @@ class GrpcService(service_pb2_grpc.GRPCInferenceServiceServicer):  # type: ignor
     # -- models
 
     async def ModelReady(self, request: Any, context: Any) -> Any:
-        model = self._store.find(request.name, int(request.version or -1))
+        try:
+            model = self._store.find(request.name, inference.version_number(request.version))
+        except InferenceFailed as error:
+            await context.abort(_CODES[error.code], error.message)
         ready = model is not None and (await asyncio.to_thread(model.ready))[0]
         return service_pb2.ModelReadyResponse(ready=ready)
 
@@ -77,7 +80,7 @@ class GrpcService(service_pb2_grpc.GRPCInferenceServiceServicer):  # type: ignor
 
     async def ModelStatistics(self, request: Any, context: Any) -> Any:
         try:
-            rows = metadata.statistics(self._store, request.name, int(request.version or -1))
+            rows = metadata.statistics(self._store, request.name, inference.version_number(request.version))
         except InferenceFailed as error:
             await context.abort(_CODES[error.code], error.message)
         return json_format.ParseDict({"model_stats": rows}, service_pb2.ModelStatisticsResponse())
@@ -105,6 +108,24 @@ class GrpcService(service_pb2_grpc.GRPCInferenceServiceServicer):  # type: ignor
             await context.abort(_CODES[error.code], error.message)
         return service_pb2.RepositoryModelUnloadResponse()
 
+    async def TraceSetting(self, request: Any, context: Any) -> Any:
+        response = service_pb2.TraceSettingResponse()
+        for key, value in metadata.TRACE_SETTING.items():
+            response.settings[key].value.extend(value if isinstance(value, list) else [value])
+        return response
+
+    async def SystemSharedMemoryRegister(self, request: Any, context: Any) -> Any:
+        await context.abort(grpc.StatusCode.UNIMPLEMENTED, metadata.NO_SHARED_MEMORY)
+
+    async def CudaSharedMemoryRegister(self, request: Any, context: Any) -> Any:
+        await context.abort(grpc.StatusCode.UNIMPLEMENTED, metadata.NO_SHARED_MEMORY)
+
+    async def SystemSharedMemoryUnregister(self, request: Any, context: Any) -> Any:
+        return service_pb2.SystemSharedMemoryUnregisterResponse()
+
+    async def CudaSharedMemoryUnregister(self, request: Any, context: Any) -> Any:
+        return service_pb2.CudaSharedMemoryUnregisterResponse()
+
     async def SystemSharedMemoryStatus(self, request: Any, context: Any) -> Any:
         return service_pb2.SystemSharedMemoryStatusResponse()
 
@@ -113,7 +134,7 @@ class GrpcService(service_pb2_grpc.GRPCInferenceServiceServicer):  # type: ignor
 
     async def _model(self, name: str, version: str, context: Any) -> LoadedModel:
         try:
-            return inference.find_model(self._store, name, int(version or -1))
+            return inference.find_model(self._store, name, inference.version_number(version))
         except InferenceFailed as error:
             await context.abort(_CODES[error.code], error.message)
             raise
@@ -167,7 +188,9 @@ class GrpcService(service_pb2_grpc.GRPCInferenceServiceServicer):  # type: ignor
     async def _stream_one(self, message: Any, out: asyncio.Queue[Any]) -> None:
         """Send one request of a stream and put its answers into `out`."""
         try:
-            model = inference.find_model(self._store, message.model_name, int(message.model_version or -1))
+            model = inference.find_model(
+                self._store, message.model_name, inference.version_number(message.model_version)
+            )
             asked = grpc_requests.read(message)
         except (InferenceFailed, RequestRefused) as error:
             await out.put(_stream_error(error.message, message.id))

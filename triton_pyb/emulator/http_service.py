@@ -67,6 +67,8 @@ class HttpService:
             ]
         for kind in ("systemsharedmemory", "cudasharedmemory"):
             routes.append(("POST", f"/v2/{kind}/unregister", self._nothing))
+            routes.append(("POST", f"/v2/{kind}/region/{{region}}/unregister", self._nothing))
+            routes.append(("POST", f"/v2/{kind}/region/{{region}}/register", self._no_shared_memory))
         for method, path, handler in routes:
             app.router.add_route(method, path, handler)
         return app
@@ -93,6 +95,9 @@ class HttpService:
 
     async def _no_regions(self, request: web.Request) -> web.Response:
         return _json([])
+
+    async def _no_shared_memory(self, request: web.Request) -> web.Response:
+        raise RequestRefused(metadata.NO_SHARED_MEMORY, "UNSUPPORTED")
 
     async def _nothing(self, request: web.Request) -> web.Response:
         return _done()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import re
 from collections.abc import Iterator
 from concurrent.futures import Future
 
@@ -43,6 +44,28 @@ def find_model(store: ModelStore, name: str, version: int = -1) -> LoadedModel:
     else:
         what = f"'{name}' has no available versions"
     raise InferenceFailed(f"Request for unknown model: {what}", "NOT_FOUND", f"model '{name}'")
+
+
+def version_number(text: str) -> int:
+    """The version that a request names; -1, the newest, for an empty text.
+
+    Raises
+    ------
+    InferenceFailed
+        INVALID_ARG, in the server's words.
+    """
+    match = re.match(r"\s*[+-]?\d+", text)
+    if text and match is None:
+        raise InferenceFailed(
+            f"failed to get model version from specified version string '{text}' (details: stol), version should be"
+            " an integral value > 0",
+            "INVALID_ARG",
+        )
+    if match is not None and int(match.group()) < 0:
+        raise InferenceFailed(
+            f"invalid model version specified '{text}' , version should be an integral value > 0", "INVALID_ARG"
+        )
+    return int(match.group()) if match is not None else -1
 
 
 def submit(

@@ -27,6 +27,8 @@ EXTENSIONS = [
 #: Of these the emulator has none.
 _NOT_EMULATED = ("system_shared_memory", "cuda_shared_memory", "trace")
 
+NO_SHARED_MEMORY = "shared memory regions are not emulated: send the tensor itself"
+
 TRACE_SETTING = {
     "trace_level": ["OFF"],
     "trace_rate": "1000",

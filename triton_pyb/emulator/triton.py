@@ -272,7 +272,7 @@ class EmulatedTriton:
 
     def is_model_ready(self, name: str, version: str = "") -> bool:
         """False for anything unknown."""
-        model = self._store.find(name, int(version or -1))
+        model = self._store.find(name, inference.version_number(version))
         return model is not None and model.ready()[0]
 
     def model_names(self) -> list[str]:
@@ -311,7 +311,7 @@ class EmulatedTriton:
         return list(self._store.log.outputs)
 
     def _model(self, name: str, version: str = "") -> LoadedModel:
-        return inference.find_model(self._store, name, int(version or -1))
+        return inference.find_model(self._store, name, inference.version_number(version))
 
 
 @dataclass(frozen=True)

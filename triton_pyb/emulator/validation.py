@@ -148,7 +148,7 @@ def _check_byte_size(tensor: WireTensor, rows: int, config: dict[str, Any], pref
     # The first axis counts as the batch says, not as the tensor does; a batch of zero rows as no axis at all.
     shape = tensor.shape
     if config["max_batch_size"]:
-        shape = (rows, *shape[1:]) if rows else shape[1:]
+        shape = (rows % 2**32, *shape[1:]) if rows else shape[1:]  # the server keeps it as an unsigned number
     if tensor.datatype == "BYTES":
         _check_elements(tensor, prod(shape), config["name"], prefix)
         return

@@ -1,0 +1,101 @@
+"""gRPC's inference messages, good and bad, to the emulator and to a real Triton: the same status, the same words."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from typing import Any
+
+import grpc
+import pytest
+from tritonclient.grpc import service_pb2, service_pb2_grpc
+
+FLOATS = struct.pack("<2f", 1, 2)
+_KINDS = {bool: "bool_param", int: "int64_param", str: "string_param", float: "double_param"}
+
+
+def message(
+    model: str = "plain",
+    raw: Sequence[bytes] = (FLOATS,),
+    inputs: Sequence[tuple[str, str, list[int], dict[str, list[Any]]]] = (("IN", "FP32", [1, 2], {}),),
+    outputs: Sequence[str] = (),
+    parameters: dict[str, Any] | None = None,
+    **fields: Any,
+) -> Any:
+    made = service_pb2.ModelInferRequest(model_name=model, **fields)
+    for name, datatype, shape, contents in inputs:
+        tensor = made.inputs.add(name=name, datatype=datatype, shape=shape)
+        for field, values in contents.items():
+            getattr(tensor.contents, field).extend(values)
+    made.raw_input_contents.extend(raw)
+    for output in outputs:
+        made.outputs.add(name=output)
+    for key, value in (parameters or {}).items():
+        parameter = made.parameters[key]
+        if value is not None:
+            setattr(parameter, _KINDS[type(value)], value)
+    return made
+
+
+def one(datatype: str, shape: list[int], name: str = "IN", **contents: list[Any]) -> Any:
+    return [(name, datatype, shape, contents)]
+
+
+MESSAGES = {
+    "good": message(),
+    "no data": message(raw=[]),
+    "more data than inputs": message(raw=[FLOATS, FLOATS]),
+    "too few bytes": message(raw=[FLOATS[:6]]),
+    "contents": message(raw=[], inputs=one("FP32", [1, 2], fp32_contents=[1, 2])),
+    "contents and raw": message(inputs=one("FP32", [1, 2], fp32_contents=[1, 2])),
+    "too few contents": message(raw=[], inputs=one("FP32", [1, 2], fp32_contents=[1])),
+    "contents of another type": message(raw=[], inputs=one("FP32", [1, 2], int_contents=[1, 2])),
+    "no data type": message(inputs=one("NONE", [1, 2])),
+    "negative dim": message(inputs=one("FP32", [1, -2])),
+    "negative rows": message(inputs=one("FP32", [-1, 2])),
+    "no shape": message(inputs=one("FP32", [])),
+    "unknown input": message(inputs=one("FP32", [1, 2], "NOPE")),
+    "unknown output": message(outputs=["NOPE"]),
+    "unknown model": message("nope"),
+    "unknown version": message(model_version="7"),
+    "odd version": message(model_version="x"),
+    "negative version": message(model_version="-1"),
+    "reserved parameter": message(parameters={"triton_x": 1}),
+    "empty parameter": message(parameters={"x": None}),
+    "parameters": message(parameters={"x": 1.5, "y": True, "z": "s"}),
+    "negative priority": message(parameters={"priority": -1}),
+    "odd priority": message(parameters={"priority": "x"}),
+    "odd timeout": message(parameters={"timeout": "x"}),
+    "odd sequence": message(parameters={"sequence_id": 1.5}),
+    "odd start": message(parameters={"sequence_start": 1}),
+    "input twice": message(raw=[FLOATS] * 2, inputs=one("FP32", [1, 2]) * 2),
+    "no inputs": message(raw=[], inputs=[]),
+    "text sequence": message("sequence", parameters={"sequence_id": "a", "sequence_start": True, "sequence_end": True}),
+    "no sequence": message("sequence", parameters={"sequence_id": "", "sequence_start": True}),
+    "long sequence": message("sequence", parameters={"sequence_id": "x" * 200, "sequence_start": True}),
+    "strings": message("text", [], one("BYTES", [1, 2], bytes_contents=[b"a", b"b"])),
+    "too few strings": message("text", [b"\1\0\0\0a"], one("BYTES", [1, 2])),
+    "half a length": message("text", [b"\1\0\0"], one("BYTES", [1, 2])),
+    "bools": message("batched", [], one("BOOL", [1, 1, 2], bool_contents=[True, False])),
+    "reshaped": message("shaped", [], one("INT64", [1, 2, 2], int64_contents=[1, 2, 3, 4])),
+    "another data type": message(raw=[b"1234"], inputs=one("FP16", [1, 2])),
+    "too many rows": message(raw=[FLOATS * 9], inputs=one("FP32", [9, 2])),
+    "with an id": message(raw=[], inputs=one("INT32", [1, 2], int_contents=[1, 2]), id="abc"),
+    "ensemble": message("whole", inputs=one("FP32", [1, 2], "X"), id="q"),
+}
+
+
+def ask(port: int, request: Any) -> tuple[str, Any]:
+    with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
+        stub = service_pb2_grpc.GRPCInferenceServiceStub(channel)
+        try:
+            return "OK", stub.ModelInfer(request, timeout=20)
+        except grpc.RpcError as error:
+            return error.code().name, error.details()
+
+
+@pytest.mark.real_triton
+@pytest.mark.parametrize("name", MESSAGES)
+def test_same_answers(name: str, twin_ports: dict[str, tuple[int, int]]) -> None:
+    ours, theirs = (ask(port, MESSAGES[name]) for port in twin_ports["grpc"])
+    assert ours == theirs
