@@ -135,9 +135,9 @@ def _contents(tensor: Any, where: str) -> bytes:
     """The explicit contents of a tensor as raw bytes."""
     if not tensor.HasField("contents"):
         raise RequestRefused(f"unable to find data for input tensor {where} in request.")
-    for field, values in tensor.contents.ListFields():
-        if field.name != _CONTENTS.get(tensor.datatype):
-            kind = _KINDS[field.name]
+    for descriptor, values in tensor.contents.ListFields():
+        if descriptor.name != _CONTENTS.get(tensor.datatype):
+            kind = _KINDS[descriptor.name]
             raise RequestRefused(
                 f"unexpected explicit tensor data for input tensor {where} of type '{kind}', expected datatype"
                 f" '{tensor.datatype}'"
