@@ -1,0 +1,31 @@
+"""Where the emulator counts other than the server; expected to fail until it is mended."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.repository.applications import write
+from triton_pyb.emulator import EmulatedTriton
+from triton_pyb.repository.build import build
+
+APPLICATION = """
+from __future__ import annotations
+from triton_pyb import Annotated, Name, Reject, model
+
+
+@model
+def refuse(x: int) -> Annotated[int, Name("y")]:
+    raise Reject("no")
+"""
+
+
+@pytest.mark.xfail(strict=True, reason="24.10 counts a request whose response is an error as a success; measured: 4, 0")
+def test_a_request_answered_with_an_error_counts_as_on_the_server(tmp_path: Path) -> None:
+    write(tmp_path, {"app.py": APPLICATION})
+    build(f"{tmp_path}/app.py:refuse", tmp_path / "models")
+    with EmulatedTriton(tmp_path / "models") as triton:
+        triton.infer_many("refuse", [{"x": 1}] * 4)
+        counts = triton.statistics("refuse")["inference_stats"]
+    assert (int(counts["success"]["count"]), int(counts["fail"]["count"])) == (4, 0)
