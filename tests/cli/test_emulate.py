@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -79,6 +80,21 @@ def test_explicit_control(tmp_path: Path) -> None:
         assert server.get("/v2/models/b/ready") == b""
         with pytest.raises(urllib.error.HTTPError):
             server.get("/v2/models/a/ready")
+
+
+def test_it_follows_the_folders_in_poll_mode(tmp_path: Path) -> None:
+    write(tmp_path / "repository", "a", IO)
+    flags = ("--model-control-mode=poll", "--repository-poll-secs=0.1", "--strict-readiness=false")
+    with emulating(str(tmp_path / "repository"), *flags) as server:
+        write(tmp_path / "staging", "b", IO).rename(tmp_path / "repository" / "b")  # whole, by one rename
+        deadline = time.monotonic() + 20
+        while time.monotonic() < deadline:
+            try:
+                assert server.get("/v2/models/b/ready") == b""
+                return
+            except urllib.error.HTTPError:
+                time.sleep(0.1)
+    raise AssertionError(server.log)
 
 
 def test_a_model_that_does_not_load_ends_it(tmp_path: Path) -> None:

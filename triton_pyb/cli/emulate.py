@@ -26,7 +26,7 @@ _WITHOUT_EFFECT = (
     " --pinned-memory-pool-byte-size --cuda-memory-pool-byte-size --cuda-virtual-address-size"
     " --min-supported-compute-capability --buffer-manager-thread-count --host-policy --model-load-gpu-limit"
     " --model-load-thread-count --model-load-retry-count --model-namespacing --enable-peer-access"
-    " --model-config-name --repository-poll-secs --allow-vertex-ai --allow-sagemaker"
+    " --model-config-name --allow-vertex-ai --allow-sagemaker"
 ).split()
 _TRUE = click.BOOL
 
@@ -37,8 +37,11 @@ _TRUE = click.BOOL
 @click.option("--http-port", default=8000, show_default=True, help="0: any free port.")
 @click.option("--grpc-port", default=8001, show_default=True, help="0: any free port.")
 @click.option("--metrics-port", default=8002, show_default=True, help="0: any free port.")
-@click.option("--model-control-mode", type=click.Choice(["none", "explicit"]), default="none", show_default=True)
+@click.option(
+    "--model-control-mode", type=click.Choice(["none", "explicit", "poll"]), default="none", show_default=True
+)
 @click.option("--load-model", "load_models", multiple=True, metavar="NAME", help="With explicit; '*' is everything.")
+@click.option("--repository-poll-secs", default=15.0, show_default=True, help="How often poll mode looks.")
 @click.option("--strict-readiness", type=_TRUE, default=True, show_default=True)
 @click.option("--exit-on-error", type=_TRUE, default=True, show_default=True)
 @click.option("--exit-timeout-secs", default=30, show_default=True, help="How long models may take to finalize.")
@@ -98,6 +101,7 @@ def _serve(
     exit_timeout_secs: int,
     disable_auto_complete_config: bool,
     log_verbose: int,
+    repository_poll_secs: float,
     load_models: tuple[str, ...],
     **options: Any,
 ) -> int:
@@ -135,7 +139,9 @@ def _serve(
         ("metrics", "Metrics Service"),
     ):
         triton.store.log.server("INFO", f"Started {service} at 127.0.0.1:{endpoints.ports[protocol]}")
-    stopped.wait()
+    while not stopped.wait(repository_poll_secs):
+        if options["model_control_mode"] == "poll":
+            triton.poll()
     return _stop(triton, endpoints, exit_timeout_secs)
 
 

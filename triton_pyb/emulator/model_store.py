@@ -40,7 +40,7 @@ class ModelStore:
     Parameters
     ----------
     repositories : list of Path
-    control : {"none", "explicit"}
+    control : {"none", "explicit", "poll"}
         As ``--model-control-mode``.
     """
 
@@ -75,7 +75,7 @@ class ModelStore:
     def index(self, ready_only: bool = False) -> list[dict[str, str]]:
         """The repository index, as POST /v2/repository/index answers it."""
         rows: list[dict[str, str]] = []
-        names = set(self.entries) | (set() if ready_only else set(self._folders()))
+        names = set(self.entries) | (set() if ready_only else set(self.folders()))
         for name in sorted(names):
             entry = self.entries.get(name)
             if entry is None:
@@ -97,9 +97,16 @@ class ModelStore:
 
     def load_all(self) -> list[LoadFailed]:
         """Load every model of the repositories; the failures are returned and kept."""
-        failures = self._load(self._folders())
+        failures = self._load(self.folders())
         for entry in self.entries.values():
             entry.explicit = True
+        return failures
+
+    def reload(self, wanted: dict[str, Path]) -> list[LoadFailed]:
+        """Load these models again, and whatever of the repositories they need."""
+        failures = self._load(wanted, self.folders())
+        for name in wanted:
+            self.entries[name].explicit = True
         return failures
 
     def load(self, name: str, config: str = "", files: dict[str, bytes] | None = None) -> None:
@@ -109,7 +116,7 @@ class ModelStore:
         ------
         LoadFailed
         """
-        folders = self._folders()
+        folders = self.folders()
         if files:
             folders[name] = self._written(name, config, files)
         if name not in folders:
@@ -200,7 +207,8 @@ class ModelStore:
         model.stop()
         self.log.server("INFO", f"successfully unloaded '{model.name}' version {model.version}")
 
-    def _folders(self) -> dict[str, Path]:
+    def folders(self) -> dict[str, Path]:
+        """Every model's folder in the repositories as they are now."""
         folders: dict[str, Path] = {}
         for root in self.repositories:
             folders.update(repository.model_folders(root))

@@ -19,6 +19,7 @@ from triton_pyb.emulator.log import Record
 from triton_pyb.emulator.meeting import Meeting
 from triton_pyb.emulator.messages import WireRequest, WireResponse
 from triton_pyb.emulator.model_store import ModelStore
+from triton_pyb.emulator.polling import Poller
 from triton_pyb.emulator.targets import EmulatorMisused, resolve
 from triton_pyb.emulator.values import to_arrays
 from triton_pyb.runtime.errors import SeveralErrors, did_you_mean
@@ -52,8 +53,9 @@ class EmulatedTriton:
         GPUs of the emulated machine; with 0 an instance group of ``KIND_GPU`` does not load.
     auto_complete : bool
         False is ``--disable-auto-complete-config``.
-    model_control_mode : {"none", "explicit"}
-        ``"explicit"`` loads `load_models` only (``["*"]`` for all) and allows `load_model` and `unload_model`.
+    model_control_mode : {"none", "explicit", "poll"}
+        ``"explicit"`` loads `load_models` only (``["*"]`` for all) and allows `load_model` and `unload_model`;
+        ``"poll"`` follows the folders whenever `poll` is called.
     exit_on_error : bool
         Raise on entry when a model does not load; else it is just not ready.
 
@@ -80,7 +82,7 @@ class EmulatedTriton:
         environment: Mapping[str, str] | None = None,
     ) -> None:
         _one_of("mode", mode, ("strict", "faithful"))
-        _one_of("model_control_mode", model_control_mode, ("none", "explicit"))
+        _one_of("model_control_mode", model_control_mode, ("none", "explicit", "poll"))
         for check in strict_off:
             _one_of("strict_off", check, sorted(CHECKS))
         self._served = resolve(target, inline)
@@ -99,6 +101,7 @@ class EmulatedTriton:
         self._wanted = list(load_models) if model_control_mode == "explicit" else self._served.only
         self._explicit = model_control_mode == "explicit"
         self._exit_on_error = exit_on_error
+        self._poller: Poller | None = None
 
     # -- life
 
@@ -113,6 +116,7 @@ class EmulatedTriton:
 
     def start(self) -> None:
         """Load the models; see the class for what it raises."""
+        self._poller = Poller(self._store) if self._store.control == "poll" else None
         failures = self._start()
         if failures and self._exit_on_error:
             self.stop()
@@ -253,6 +257,19 @@ class EmulatedTriton:
                 yield tensors.arrays_of(response.outputs)
 
     # -- models
+
+    def poll(self) -> list[LoadFailed]:
+        """Look at the folders once, as the server does every few seconds in poll mode: what is new or changed is
+        loaded, what is gone is unloaded. The failures are returned; a model that fails keeps its old version.
+        """
+        if self._poller is None:
+            raise EmulatorMisused(
+                "TPB568",
+                "this server does not poll",
+                "EmulatedTriton.poll()",
+                "start it with model_control_mode='poll'",
+            )
+        return self._poller.poll()
 
     def load_model(self, name: str, config: str = "", files: Mapping[str, bytes] | None = None) -> None:
         """Load or reload a model; needs ``model_control_mode="explicit"``.
