@@ -31,12 +31,16 @@ _WITHOUT_EFFECT = (
 _TRUE = click.BOOL
 
 
+#: A TCP port; 0 for any free one.
+PORT = click.IntRange(0, 65535)
+
+
 @click.command("emulate", context_settings={"ignore_unknown_options": True})
 @click.argument("repository", required=False, type=click.Path(exists=True, file_okay=False))
 @click.option("--model-repository", "repositories", multiple=True, help="As REPOSITORY; may be repeated.")
-@click.option("--http-port", default=8000, show_default=True, help="0: any free port.")
-@click.option("--grpc-port", default=8001, show_default=True, help="0: any free port.")
-@click.option("--metrics-port", default=8002, show_default=True, help="0: any free port.")
+@click.option("--http-port", type=PORT, default=8000, show_default=True, help="0: any free port.")
+@click.option("--grpc-port", type=PORT, default=8001, show_default=True, help="0: any free port.")
+@click.option("--metrics-port", type=PORT, default=8002, show_default=True, help="0: any free port.")
 @click.option(
     "--model-control-mode", type=click.Choice(["none", "explicit", "poll"]), default="none", show_default=True
 )

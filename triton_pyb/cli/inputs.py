@@ -83,6 +83,8 @@ def _read_value(text: str, tensor: dict[str, Any]) -> Any:
 
 def _read_file(path: str, where: str) -> bytes:
     if path == "-":
+        if sys.stdin is None:
+            raise UsageError("TPB705", "standard input is closed", where, "pipe something in, or name a file after '@'")
         return sys.stdin.buffer.read()
     try:
         return Path(path).read_bytes()

@@ -18,11 +18,15 @@ if TYPE_CHECKING:
     from triton_pyb.server import RealTriton
 
 
+#: A TCP port; 0 for any free one.
+PORT = click.IntRange(0, 65535)
+
+
 @click.command("serve")
 @click.argument("target")
-@click.option("--http-port", default=8000, show_default=True, help="0: any free port.")
-@click.option("--grpc-port", default=8001, show_default=True, help="0: any free port.")
-@click.option("--metrics-port", default=8002, show_default=True, help="0: any free port.")
+@click.option("--http-port", type=PORT, default=8000, show_default=True, help="0: any free port.")
+@click.option("--grpc-port", type=PORT, default=8001, show_default=True, help="0: any free port.")
+@click.option("--metrics-port", type=PORT, default=8002, show_default=True, help="0: any free port.")
 @click.option("--python", metavar="PATH", help="Python, or virtual environment, that runs the models.")
 @click.option(
     "--model-control-mode",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -85,6 +86,13 @@ class EmulatedTriton:
         _one_of("model_control_mode", model_control_mode, ("none", "explicit", "poll"))
         for check in strict_off:
             _one_of("strict_off", check, sorted(CHECKS))
+        if python is not None and shutil.which(python) is None:
+            raise EmulatorMisused(
+                "TPB576",
+                f"'{python}' is no program",
+                "EmulatedTriton",
+                "give the path of a python executable",
+            )
         self._served = resolve(target, inline)
         machine = Machine(
             release=find_release(release).name,

@@ -106,6 +106,8 @@ def build(
     TritonPybError
         When anything is wrong with the declaration, a model file or the repository; then nothing was written.
     """
+    if not is_url(repository):
+        repository = os.path.abspath(repository)  # now: an application may change the working folder
     thing = load_target(target) if isinstance(target, str) else target
     plans = make_plans(thing)
     container = find_release(release) if release else None

@@ -84,6 +84,13 @@ class Staging:
         elif not os.access(self.repository.parent, os.W_OK | os.X_OK):
             self.whole, self.why = False, f"nothing can be written beside it, in '{self.repository.parent}'"
         place = self.folder if self.whole else self.repository
+        if self.whole and os.path.islink(self.folder):
+            raise BuildError(
+                "TPB435",
+                f"'{self.folder}' is a symbolic link, and what lies in it would be cleared",
+                f"repository '{self.repository}'",
+                "remove the link",
+            )
         if self.whole:
             place.mkdir(mode=0o755, exist_ok=True)
         self._lock = os.open(place, os.O_RDONLY | os.O_DIRECTORY)

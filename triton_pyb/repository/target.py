@@ -37,6 +37,13 @@ def load_target(target: str) -> Any:
     is_file = source.endswith(".py") or os.sep in source or Path(source).is_file()
     if is_file and not Path(source).is_file():
         raise BuildError("TPB401", f"no such file: '{source}'", f"target {target!r}", "correct the path")
+    if is_file and not Path(source).stem.isidentifier():
+        raise BuildError(
+            "TPB429",
+            f"'{Path(source).name}' cannot be imported by this name",
+            f"target {target!r}",
+            "rename the file: a module's name has letters, digits and '_', and begins with no digit",
+        )
     with _importing(Path(source).resolve() if is_file else None):
         module_name = Path(source).stem if is_file else source
         try:
@@ -112,7 +119,8 @@ def _importing(path: Path | None) -> Iterator[None]:
     Two applications may both be called ``app``, and their helpers alike: what was imported from the folder is
     taken out of ``sys.modules`` again, and what stood there before comes back.
     """
-    folder = str(path.parent) if path is not None else os.getcwd()
+    here = os.getcwd()
+    folder = str(path.parent) if path is not None else here
     saved_path, saved_modules = list(sys.path), dict(sys.modules)
     sys.path.insert(0, folder)
     if path is not None:
@@ -122,8 +130,10 @@ def _importing(path: Path | None) -> Iterator[None]:
                 del sys.modules[name]
     importlib.invalidate_caches()
     try:
-        yield
+        with contextlib.redirect_stdout(sys.stderr):  # what an application prints is no output of ours
+            yield
     finally:
+        os.chdir(here)
         sys.path[:] = saved_path
         for name, module in list(sys.modules.items()):
             if saved_modules.get(name) is not module and _is_the_authors(name, module, folder):

@@ -10,7 +10,7 @@ _SCRIPT = """
 read -r stopped && exit 0
 kill -TERM "$1" 2>/dev/null
 for _ in 1 2 3 4 5 6 7 8 9 10; do kill -0 "$1" 2>/dev/null || break; sleep 1; done
-kill -KILL -- "-$1" 2>/dev/null
+kill -s KILL -- "-$1" 2>/dev/null || kill -KILL "-$1" 2>/dev/null
 rm -rf "$2" "/dev/shm/$3"*
 """
 

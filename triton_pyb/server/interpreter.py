@@ -81,7 +81,15 @@ def describe_interpreter(python: str | os.PathLike[str] | None = None) -> Interp
             "looking for the Python that runs the models",
             "give the path of a python executable or of a virtual environment",
         ) from error
-    found = json.loads(answer)
+    try:
+        found = json.loads(answer)
+    except ValueError:
+        raise ServerNotFound(
+            "TPB603",
+            f"'{executable}' does not run as a Python: it answered {answer[:60]!r}",
+            "looking for the Python that runs the models",
+            "give the path of a python executable or of a virtual environment",
+        ) from None
     version = found["version"]
     if not found["library_folder"]:
         raise ServerNotFound(

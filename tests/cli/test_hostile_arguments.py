@@ -1,4 +1,4 @@
-"""Arguments that end in a traceback; each is expected to fail until it is mended."""
+"""Arguments that end in a traceback."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.repository.applications import pipeline_text, write
+from triton_pyb.emulator import EmulatedTriton
+from triton_pyb.emulator.targets import EmulatorMisused
 from triton_pyb.repository.build import build
 
 
@@ -20,7 +22,6 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "models"
 
 
-@pytest.mark.xfail(strict=True, reason="a traceback instead of an error with a code")
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -40,7 +41,13 @@ def test_no_traceback(models: Path, arguments: list[str]) -> None:
     assert "Traceback" not in ended.stderr
 
 
-@pytest.mark.xfail(strict=True, reason="sys.stdin is None where standard input is closed")
+def test_a_python_that_is_none(models: Path) -> None:
+    with pytest.raises(EmulatorMisused) as caught:
+        EmulatedTriton(models, python="/no/such/python")
+    assert caught.value.code == "TPB576" and "'/no/such/python' is no program" in caught.value.what
+    assert caught.value.fix == "give the path of a python executable"
+
+
 def test_a_closed_standard_input_is_an_error_with_a_code(models: Path) -> None:
     command = f"exec '{sys.executable}' -m triton_pyb.cli run '{models}' --input x=@- <&-"
     ended = subprocess.run(["/bin/sh", "-c", command], capture_output=True, text=True, timeout=60, check=False)
