@@ -195,22 +195,11 @@ class GrpcService(service_pb2_grpc.GRPCInferenceServiceServicer):  # type: ignor
         except (InferenceFailed, RequestRefused) as error:
             await out.put(_stream_error(error.message, message.id))
             return
-        arrived: asyncio.Queue[WireResponse] = asyncio.Queue()
-        loop = asyncio.get_running_loop()
         try:
-            model.submit(asked.request, lambda response: _threadsafe_put(loop, arrived, response))
-        except RequestRefused as error:
-            await out.put(_stream_error(error.message, message.id))
-            return
-        try:
-            final = False
-            while not final:
-                response = await arrived.get()
-                final = response.final
+            async for response in inference.stream_async(model, asked.request):
                 await self._stream_answer(response, asked, model, out)
-        except asyncio.CancelledError:
-            model.cancel(asked.request)
-            raise
+        except InferenceFailed as error:
+            await out.put(_stream_error(error.message, message.id))
 
     async def _stream_answer(
         self, response: WireResponse, asked: grpc_requests.GrpcRequest, model: LoadedModel, out: Any
@@ -229,11 +218,6 @@ class GrpcService(service_pb2_grpc.GRPCInferenceServiceServicer):  # type: ignor
         message = grpc_requests.write(response, request_id, model.name, model.version)
         message.parameters["triton_final_response"].bool_param = response.final
         await out.put(service_pb2.ModelStreamInferResponse(infer_response=message))
-
-
-def _threadsafe_put(loop: asyncio.AbstractEventLoop, queue: asyncio.Queue[Any], item: Any) -> None:
-    if not loop.is_closed():
-        loop.call_soon_threadsafe(queue.put_nowait, item)
 
 
 def _stream_error(message: str, request_id: str) -> Any:

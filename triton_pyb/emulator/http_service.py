@@ -16,7 +16,7 @@ from typing import Any
 
 from aiohttp import web
 
-from triton_pyb.emulator import inference, json_requests, json_responses, metadata, rapid_json
+from triton_pyb.emulator import generate, inference, json_requests, json_responses, metadata, rapid_json
 from triton_pyb.emulator.errors import HTTP_STATUS, ContractBroken, InferenceFailed, NeverAnswered
 from triton_pyb.emulator.json_requests import JsonRequest
 from triton_pyb.emulator.loaded_model import LoadedModel
@@ -64,6 +64,8 @@ class HttpService:
                 ("GET", prefix + "/stats", self._statistics),
                 ("GET", prefix + "/ready", self._model_ready),
                 ("POST", prefix + "/infer", self._infer),
+                ("POST", prefix + "/generate", self._generate),
+                ("POST", prefix + "/generate_stream", self._generate_stream),
             ]
         for kind in ("systemsharedmemory", "cudasharedmemory"):
             routes.append(("POST", f"/v2/{kind}/unregister", self._nothing))
@@ -159,17 +161,47 @@ class HttpService:
         asked = json_requests.read(body, _header_length(request, len(body)), model.config)
         future = inference.submit(model, asked.request, protocol="http")
         responses = await asyncio.wrap_future(future)
-        try:
-            response = inference.one_response(responses, model.name)
-        except NeverAnswered as error:
-            if self._store.machine.clients_wait:
-                self._store.log.server("WARNING", error.message)
-                await asyncio.Event().wait()  # until the client gives up, as on the server
-            raise
+        await self._waits(responses[-1], model)
+        response = inference.one_response(responses, model.name)
         answer = self._answer(response, asked, model)
         if {"gzip", "deflate"} & {word.strip() for word in request.headers.get("Accept-Encoding", "").split(",")}:
             answer.enable_compression()
         return answer
+
+    async def _generate(self, request: web.Request) -> web.Response:
+        model = self._model(request)
+        wire = generate.read(await request.read(), model.config)
+        answers = [response async for response in inference.stream_async(model, wire)]
+        answers = [response for response in answers if response.outputs or response.error or response.fault]
+        if len(answers) != 1:
+            return _error(generate.NOT_ONE, 200)
+        await self._waits(answers[0], model)
+        response = inference.one_response(answers, model.name)
+        body = generate.write(response, wire.request_id, model.name, model.version)
+        return web.Response(body=body, content_type="application/json")
+
+    async def _generate_stream(self, request: web.Request) -> web.StreamResponse:
+        model = self._model(request)
+        wire = generate.read(await request.read(), model.config)
+        events = web.StreamResponse(headers={"Content-Type": "text/event-stream; charset=utf-8"})
+        async for response in inference.stream_async(model, wire):
+            if not events.prepared:  # a request that is refused has another status
+                await events.prepare(request)
+            await self._waits(response, model)
+            failure = inference.failure_of(response, model.name)
+            if failure is not None:
+                await events.write(b"data: " + rapid_json.dumps({"error": failure.message}) + b"\n\n")
+            elif response.outputs or not model.decoupled:
+                body = generate.write(response, wire.request_id, model.name, model.version)
+                await events.write(b"data: " + body + b"\n\n")
+        return events
+
+    async def _waits(self, response: WireResponse, model: LoadedModel) -> None:
+        """Keep the client waiting, as on the server, where the answer is that there is none."""
+        failure = inference.failure_of(response, model.name)
+        if isinstance(failure, NeverAnswered) and self._store.machine.clients_wait:
+            self._store.log.server("WARNING", failure.message)
+            await asyncio.Event().wait()
 
     def _answer(self, response: WireResponse, asked: JsonRequest, model: LoadedModel) -> web.Response:
         response = inference.classified(self._store, model, response, asked.classes)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import queue
 import re
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import Future
 
 from triton_pyb.emulator import classification
@@ -106,6 +107,33 @@ def stream(model: LoadedModel, request: WireRequest) -> Iterator[WireResponse]:
     responses: queue.SimpleQueue[WireResponse] = queue.SimpleQueue()
     _refusable(model, request, responses.put, None)
     return _until_final(model, request, responses)
+
+
+async def stream_async(model: LoadedModel, request: WireRequest) -> AsyncIterator[WireResponse]:
+    """`stream` for a running event loop; a consumer that is cancelled cancels the request.
+
+    Raises
+    ------
+    InferenceFailed
+        With the first item, when the request is refused before it is queued.
+    """
+    loop = asyncio.get_running_loop()
+    arrived: asyncio.Queue[WireResponse] = asyncio.Queue()
+
+    def deliver(response: WireResponse) -> None:
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(arrived.put_nowait, response)
+
+    _refusable(model, request, deliver, None)
+    try:
+        final = False
+        while not final:
+            response = await arrived.get()
+            final = response.final
+            yield response
+    except (asyncio.CancelledError, GeneratorExit):
+        model.cancel(request)
+        raise
 
 
 def _until_final(

@@ -65,7 +65,7 @@ def read(body: bytes, header_length: int | None, model: dict[str, Any]) -> JsonR
     document = rapid_json.parse(header)
     result = JsonRequest(WireRequest([]))
     if isinstance(document, dict) and "id" in document:
-        with _parsing("id"):
+        with parsing("id"):
             result.request.request_id = rapid_json.text_member(document, "id")
     _parameters(document, result)
     _inputs(document, result.request, memoryview(body)[len(header) :], model["name"])
@@ -74,7 +74,8 @@ def read(body: bytes, header_length: int | None, model: dict[str, Any]) -> JsonR
 
 
 @contextmanager
-def _parsing(what: str) -> Iterator[None]:
+def parsing(what: str) -> Iterator[None]:
+    """Name the field that a refusal is about."""
     try:
         yield
     except RequestRefused as error:
@@ -94,7 +95,7 @@ def _parameters(document: Any, result: JsonRequest) -> None:
         message = "failed to get request params.: attempt to get members for non-object"
         raise RequestRefused(message, "INTERNAL")
     for key, value in parameters.items():
-        with _parsing(key):
+        with parsing(key):
             if key == "sequence_id":
                 request.correlation_id = _correlation_id(value)
             elif key in ("sequence_start", "sequence_end"):
@@ -130,15 +131,15 @@ def _correlation_id(value: Any) -> int | str:
 
 
 def _inputs(document: Any, request: WireRequest, binary: memoryview, model: str) -> None:
-    with _parsing("inputs"):
+    with parsing("inputs"):
         inputs = rapid_json.array_member(document, "inputs")
     for entry in inputs:
         source = _source(entry)
-        with _parsing("name"):
+        with parsing("name"):
             name = rapid_json.text_member(entry, "name")
-        with _parsing("datatype"):
+        with parsing("datatype"):
             datatype = rapid_json.text_member(entry, "datatype")
-        with _parsing("shape"):
+        with parsing("shape"):
             shape = tuple(rapid_json.as_unsigned(dim) for dim in rapid_json.array_member(entry, "shape"))
         datatype = datatype if datatype in DATATYPES else "<invalid>"
         if any(tensor.name == name for tensor in request.inputs):
@@ -172,11 +173,11 @@ def _data(
 ) -> tuple[NDArray[Any], int]:
     """The input's array, and how many bytes of `binary` it took."""
     if source == "data":
-        return _json_data(entry, tensor.name, tensor.datatype, tensor.shape), 0
+        return json_data(entry["data"], tensor.name, tensor.datatype, tensor.shape), 0
     if source == "shared_memory_region":
         region = entry["parameters"]["shared_memory_region"]
         raise RequestRefused(f"Unable to find shared memory region: '{region}'", "NOT_FOUND")
-    with _parsing("binary_data_size"):
+    with parsing("binary_data_size"):
         size = rapid_json.as_unsigned(entry["parameters"]["binary_data_size"])
     if size > len(binary):
         raise RequestRefused(
@@ -186,7 +187,13 @@ def _data(
     return byte_tensors.array_of(bytes(binary[:size]), tensor.datatype, tensor.shape), size
 
 
-def _json_data(entry: dict[str, Any], name: str, datatype: str, shape: tuple[int, ...]) -> NDArray[Any]:
+def json_data(data: Any, name: str, datatype: str, shape: tuple[int, ...]) -> NDArray[Any]:
+    """The array that a JSON ``data`` holds; where the elements are counted later, one that does not fit `shape`.
+
+    Raises
+    ------
+    RequestRefused
+    """
     if not shape or 0 in shape:  # the server expects no elements then, and looks at none
         return np.empty(shape or 0, DATATYPES.get(datatype, np.uint8))
     if datatype == "<invalid>":
@@ -195,8 +202,9 @@ def _json_data(entry: dict[str, Any], name: str, datatype: str, shape: tuple[int
         raise RequestRefused(
             f"receiving {datatype} data via JSON is not supported. Please use the binary data format for input {name}"
         )
-    with _parsing("data"):
-        data = rapid_json.array_member(entry, "data")
+    if not isinstance(data, list):
+        message = "attempt to access JSON non-array as array"
+        raise RequestRefused(f"Unable to parse 'data': {message}", "INTERNAL")
     if datatype == "BYTES":
         try:
             texts = _leaves(data, rapid_json.as_text, None)
@@ -204,7 +212,7 @@ def _json_data(entry: dict[str, Any], name: str, datatype: str, shape: tuple[int
             raise RequestRefused(f"Unable to parse JSON bytes array: {error.message}", error.code) from None
         array = _array([text.encode("utf-8", "surrogateescape") for text in texts], datatype)
         return array.reshape(shape) if array.size == prod(shape) else array  # counted when the tensor is checked
-    with _parsing("data"):
+    with parsing("data"):
         leaves = _leaves(data, _READERS[datatype], prod(shape))
         if len(leaves) != prod(shape):
             raise RequestRefused(_MISFIT, "INTERNAL")
@@ -240,15 +248,15 @@ def _array(leaves: list[Any], datatype: str) -> NDArray[Any]:
 def _outputs(document: Any, result: JsonRequest) -> None:
     if "outputs" not in document:
         return
-    with _parsing("outputs"):
+    with parsing("outputs"):
         outputs = rapid_json.array_member(document, "outputs")
     for entry in outputs:
-        with _parsing("name"):
+        with parsing("name"):
             name = rapid_json.text_member(entry, "name")
         parameters = entry.get("parameters")
         parameters = parameters if isinstance(parameters, dict) else {}
         if "binary_data" in parameters:
-            with _parsing("binary_data"):
+            with parsing("binary_data"):
                 result.binary[name] = rapid_json.as_bool(parameters["binary_data"])
         if "classification" in parameters:
             result.classes[name] = _class_count(parameters["classification"])

@@ -25,13 +25,20 @@ def write(response: WireResponse, asked: JsonRequest, model: str, version: int) 
             tails.append(byte_tensors.bytes_of(tensor))
             entry["parameters"] = {"binary_data_size": len(tails[-1])}
         else:
-            entry["data"] = _listed(tensor)
+            entry["data"] = listed_values(tensor)
         outputs.append(entry)
     document["outputs"] = outputs
     return rapid_json.dumps(document), tails
 
 
-def _listed(tensor: WireTensor) -> list[Any]:
+def listed_values(tensor: WireTensor) -> list[Any]:
+    """The elements of a tensor as JSON has them, flat.
+
+    Raises
+    ------
+    RequestRefused
+        For data types that JSON cannot carry.
+    """
     if tensor.datatype in ("FP16", "BF16"):
         raise RequestRefused(
             f"sending {tensor.datatype} data via JSON is not supported. Please use the binary data format for output"
