@@ -56,7 +56,7 @@ def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
         write(repository, name, "max_batch_size: 4\n" + tensors(*declared, *OUTPUTS), SEEN)
     ends = tensors(("input", "N", "FP32", [1]), ("output", "OUT", "FP32", [1]))
     write(repository, "count", "max_batch_size: 4 model_transaction_policy { decoupled: true }\n" + ends, COUNT)
-    with EmulatedTriton(repository, inline=True) as triton:
+    with EmulatedTriton(repository, inline=True, mode="faithful") as triton:
         endpoints = Endpoints(triton.store)
         endpoints.start()
         yield endpoints.ports["http"]
