@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from triton_pyb.check.dependencies import resolve_ensembles
@@ -140,6 +142,23 @@ def wanted(finding: Finding, select: Sequence[str], ignore: Sequence[str]) -> bo
 
 def run(repository: Repository) -> list[Finding]:
     """All findings of a repository, and its `broken` and `ensemble_faults` filled in."""
+    with _collector_at_rest():
+        return _run(repository)
+
+
+@contextlib.contextmanager
+def _collector_at_rest() -> Iterator[None]:
+    """Reference counting frees the syntax trees; the cycle collector would only walk them, more with every model."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def _run(repository: Repository) -> list[Finding]:
     findings: list[Finding] = []
     for model in repository.models:
         found = check_model(model)
