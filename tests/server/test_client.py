@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from triton_pyb.server import InferenceFailed, RealTriton, ServerError, TritonClient
+from triton_pyb.server import client as client_module
 from triton_pyb.server.ports import choose_ports
 
 from .model_folders import ECHO, config, write_echo, write_model
@@ -158,6 +160,48 @@ def test_a_decoupled_model_answers_as_often_as_it_likes(explicit_server: RealTri
     with pytest.raises(ServerError) as refusal, TritonClient(explicit_server.http_url) as client:
         list(client.stream_infer("counts", {"X": 1}))
     assert (refusal.value.code, refusal.value.what) == ("TPB621", "HTTP carries one response to a request")
+
+
+class Stream:
+    """What a client of tritonclient does when its stream is stopped; `ends` says when the stream does."""
+
+    def __init__(self, ends: bool) -> None:
+        self.stops: list[bool] = []
+        self.closed, self._end = threading.Event(), threading.Event()
+        if ends:
+            self._end.set()
+
+    def start_stream(self, callback: Callable[..., None]) -> None:
+        self._callback = callback
+
+    def async_stream_infer(self, *_: object, **__: object) -> None:
+        response = SimpleNamespace(outputs=[SimpleNamespace(name="Y")], parameters={})
+        response.parameters["triton_final_response"] = SimpleNamespace(bool_param=False)
+        self._callback(SimpleNamespace(get_response=lambda: response, as_numpy=lambda name: np.ones(1)), None)
+
+    def stop_stream(self, cancel_requests: bool = False) -> None:
+        self.stops.append(cancel_requests)
+        if cancel_requests:
+            self._end.set()
+        self._end.wait(10)
+
+    def close(self) -> None:
+        self.closed.set()
+
+
+@pytest.mark.parametrize(("ends", "stops"), [(True, [False]), (False, [False, True])])
+def test_a_stream_left_early_is_cancelled_only_when_it_does_not_end(
+    ends: bool, stops: list[bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stream = Stream(ends)
+    monkeypatch.setattr(client_module, "READ_ON_S", 0.2)
+    with TritonClient("grpc://127.0.0.1:1") as client:
+        monkeypatch.setattr(client._connection, "new_client", lambda: stream)
+        answers = client.stream_infer("counts", {"X": np.ones(1, np.float32)})
+        next(answers)
+        answers.close()  # type: ignore[attr-defined]
+    assert stream.closed.wait(5)
+    assert stream.stops == stops
 
 
 @pytest.mark.real_triton

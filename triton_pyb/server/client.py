@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import queue
+import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +19,9 @@ from triton_pyb.server.connection import Connection
 from triton_pyb.server.errors import ServerError, ServerFailed
 
 Arrays = dict[str, NDArray[Any]]
+
+#: How long a stream that was left early is read on before it is cancelled.
+READ_ON_S = 2.0
 
 
 class TritonClient:
@@ -131,16 +136,21 @@ class TritonClient:
         inputs: Mapping[str, Any],
         outputs: Iterable[str] | None = None,
         *,
+        request_id: str = "",
         parameters: Mapping[str, Any] | None = None,
+        correlation_id: int | str = 0,
+        sequence_start: bool = False,
+        sequence_end: bool = False,
+        priority: int = 0,
+        timeout_us: int = 0,
         version: str = "",
-        **options: Any,
     ) -> Iterator[Arrays]:
-        """The responses of one request as they come, for decoupled models too; gRPC only.
+        """The responses of one request as they come, for decoupled models too; gRPC only; options as in `infer`.
 
-        Parameters
-        ----------
-        options
-            ``request_id``, ``sequence_start``, ``sequence_end``, ``priority`` as in `infer`.
+        A stream that is left early is read on in the background for at most `READ_ON_S` seconds, and cancelled only
+        when it has not ended by then: each cancel of a running stream may end the whole server.
+        Source: measured on 24.10, whose tritonserver died of SIGSEGV or SIGABRT after 20 to 800 cancels, with
+        hand-written models too.
 
         Raises
         ------
@@ -153,11 +163,19 @@ class TritonClient:
                 "TPB621", "HTTP carries one response to a request", self.url, "use the server's grpc:// address"
             )
         request = self._request(model, inputs, outputs, parameters, version)
+        options: dict[str, Any] = {
+            "request_id": request_id,
+            "sequence_id": correlation_id,
+            "sequence_start": sequence_start,
+            "sequence_end": sequence_end,
+            "priority": priority,
+            "timeout": timeout_us or None,
+        }
         answers: queue.SimpleQueue[tuple[Any, Any]] = queue.SimpleQueue()
-        finished = False
+        left = finished = False
         client = self._connection.new_client()
         try:
-            client.start_stream(lambda result, error: answers.put((result, error)))
+            client.start_stream(lambda result, error: None if left else answers.put((result, error)))
             client.async_stream_infer(model, **request, enable_empty_final_response=True, **options)
             while not finished:
                 try:
@@ -172,8 +190,11 @@ class TritonClient:
                 final = response.parameters.get("triton_final_response")
                 finished = final is None or final.bool_param
         finally:
-            client.stop_stream(cancel_requests=not finished)  # else it waits for the end of a stream nobody reads
-            client.close()
+            left = True
+            if finished:
+                client.close()
+            else:
+                _leave(client)
 
     # ---- models
 
@@ -260,6 +281,24 @@ class TritonClient:
             "outputs": None if outputs is None else [requested(name) for name in outputs],
             "parameters": dict(parameters) if parameters else None,
         }
+
+
+def _leave(client: Any) -> None:
+    """End a stream whose responses are not all read; see `TritonClient.stream_infer`."""
+    reading_on = threading.Thread(target=client.stop_stream, daemon=True)
+
+    def end() -> None:
+        reading_on.start()
+        reading_on.join(READ_ON_S)
+        if reading_on.is_alive():
+            with contextlib.suppress(AttributeError):  # of tritonclient, when the stream ends at this very moment
+                client.stop_stream(cancel_requests=True)
+        client.close()
+
+    try:
+        threading.Thread(target=end).start()
+    except RuntimeError:  # this interpreter ends, and with it the connection
+        client.stop_stream(cancel_requests=True)
 
 
 def _arrays(result: Any) -> Arrays:
