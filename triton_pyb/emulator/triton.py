@@ -5,30 +5,25 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from numpy.typing import NDArray
-
 from triton_pyb.config.releases import find_release
 from triton_pyb.emulator import inference, metrics_page, tensors
+from triton_pyb.emulator.calls import Arrays, RequestOptions, arrays_of, pass_on, result_of
 from triton_pyb.emulator.contract import CHECKS
 from triton_pyb.emulator.errors import InferenceFailed, LoadFailed
 from triton_pyb.emulator.loaded_model import LoadedModel, Machine
 from triton_pyb.emulator.log import Record
 from triton_pyb.emulator.meeting import Meeting
-from triton_pyb.emulator.messages import WireRequest, WireResponse
+from triton_pyb.emulator.messages import WireResponse
 from triton_pyb.emulator.model_store import ModelStore
 from triton_pyb.emulator.polling import Poller
 from triton_pyb.emulator.targets import EmulatorMisused, resolve
-from triton_pyb.emulator.values import to_arrays
 from triton_pyb.runtime.errors import SeveralErrors, did_you_mean
 
 if TYPE_CHECKING:
     from triton_pyb.emulator.client import InProcessClient
-
-Arrays = dict[str, NDArray[Any]]
 
 
 class EmulatedTriton:
@@ -200,7 +195,7 @@ class EmulatedTriton:
             With the server's own words. `ContractBroken` for what only strict mode refuses, `NeverAnswered`
             where a real client would wait for ever.
         """
-        options = _Options(
+        options = RequestOptions(
             outputs,
             request_id,
             parameters,
@@ -211,18 +206,18 @@ class EmulatedTriton:
             timeout_us,
         )
         target = self._model(model, version)
-        return _arrays(inference.submit(target, options.request(target, inputs)).result(), model)
+        return arrays_of(inference.submit(target, options.request(target, inputs)).result(), model)
 
     def async_infer(self, model: str, inputs: Mapping[str, Any], **options: Any) -> Future[Arrays]:
         """`infer` without waiting, with the same options: the future has its result or its exception."""
         answer: Future[Arrays] = Future()
         try:
             target = self._model(model, options.pop("version", ""))
-            inner = inference.submit(target, _Options(**options).request(target, inputs))
+            inner = inference.submit(target, RequestOptions(**options).request(target, inputs))
         except InferenceFailed as error:
             answer.set_exception(error)
             return answer
-        inner.add_done_callback(lambda done: _pass_on(done, answer, model))
+        inner.add_done_callback(lambda done: pass_on(done, answer, model))
         return answer
 
     def infer_many(self, model: str, inputs: Sequence[Mapping[str, Any]], **options: Any) -> list[Any]:
@@ -241,12 +236,12 @@ class EmulatedTriton:
         answers: list[Future[list[WireResponse]] | InferenceFailed] = []
         for values in inputs:
             try:
-                request = _Options(**options).request(target, values)
+                request = RequestOptions(**options).request(target, values)
                 answers.append(inference.submit(target, request, meeting))
             except InferenceFailed as error:
                 answers.append(error)
         meeting.leave()
-        return [_result(answer, model) for answer in answers]
+        return [result_of(answer, model) for answer in answers]
 
     def stream_infer(self, model: str, inputs: Mapping[str, Any], **options: Any) -> Iterator[Arrays]:
         """The responses of one request as they come, for decoupled models too; options as in `infer`.
@@ -257,7 +252,7 @@ class EmulatedTriton:
             In place of the response that is an error; the iteration ends there.
         """
         target = self._model(model, options.pop("version", ""))
-        for response in inference.stream(target, _Options(**options).request(target, inputs)):
+        for response in inference.stream(target, RequestOptions(**options).request(target, inputs)):
             failure = inference.failure_of(response, model)
             if failure is not None:
                 raise failure
@@ -337,56 +332,6 @@ class EmulatedTriton:
 
     def _model(self, name: str, version: str = "") -> LoadedModel:
         return inference.find_model(self._store, name, inference.version_number(version))
-
-
-@dataclass(frozen=True)
-class _Options:
-    """What a request says besides its model and inputs."""
-
-    outputs: Sequence[str] | None = None
-    request_id: str = ""
-    parameters: Mapping[str, Any] | None = None
-    correlation_id: int | str = 0
-    sequence_start: bool = False
-    sequence_end: bool = False
-    priority: int = 0
-    timeout_us: int = 0
-
-    def request(self, model: LoadedModel, inputs: Mapping[str, Any]) -> WireRequest:
-        arrays = to_arrays(model.config, dict(inputs))
-        return WireRequest(
-            [tensors.tensor_of(name, array) for name, array in arrays.items()],
-            list(self.outputs or ()),
-            request_id=self.request_id,
-            correlation_id=self.correlation_id,
-            flags=int(self.sequence_start) | int(self.sequence_end) << 1,
-            timeout_us=self.timeout_us,
-            priority=self.priority,
-            parameters=dict(self.parameters or {}),
-            model_name=model.name,
-            model_version=model.version,
-        )
-
-
-def _arrays(responses: list[WireResponse], model: str) -> Arrays:
-    return tensors.arrays_of(inference.one_response(responses, model).outputs)
-
-
-def _result(answer: Future[list[WireResponse]] | InferenceFailed, model: str) -> Arrays | InferenceFailed:
-    if isinstance(answer, InferenceFailed):
-        return answer
-    try:
-        return _arrays(answer.result(), model)
-    except InferenceFailed as error:
-        return error
-
-
-def _pass_on(done: Future[list[WireResponse]], answer: Future[Arrays], model: str) -> None:
-    result = _result(done, model)
-    if isinstance(result, InferenceFailed):
-        answer.set_exception(result)
-    else:
-        answer.set_result(result)
 
 
 def _one_of(name: str, value: str, allowed: Sequence[str]) -> None:
