@@ -13,6 +13,7 @@ from triton_pyb.emulator import inference, tensors
 from triton_pyb.emulator.errors import InferenceFailed
 from triton_pyb.emulator.loaded_model import LoadedModel
 from triton_pyb.emulator.messages import WireRequest, WireResponse
+from triton_pyb.emulator.values import to_arrays
 
 Arrays = dict[str, NDArray[Any]]
 
