@@ -46,11 +46,11 @@ INPUTS: dict[str, Any] = {
 OUTPUTS: dict[str, Any] = {
     "doubled": Tensor("FP32", ("L",)),
     "found": Tensor("INT64", ("L", 2)),
-    "total": Tensor("FP64"),
+    "total": Tensor("FP64", ()),
     "label": str,
     "document": Annotated[Any, Json()],
 }
-_STACKED_IN: dict[str, Any] = {**INPUTS, "text": Batch[str], "count": Tensor("INT64")}
+_STACKED_IN: dict[str, Any] = {**INPUTS, "text": Batch[str], "count": Tensor("INT64", ())}
 _STACKED_OUT: dict[str, Any] = {**OUTPUTS, "label": Batch[str], "document": Batch[Annotated[Any, Json()]]}
 _LISTED_IN: dict[str, Any] = {name: Batch[word] for name, word in INPUTS.items()}  # type: ignore[valid-type]
 _LISTED_OUT: dict[str, Any] = {name: Batch[word] for name, word in OUTPUTS.items()}  # type: ignore[valid-type]

@@ -29,7 +29,7 @@ class Prepared(NamedTuple):
 
 @preprocess(workers=2)
 def corner(
-    image: PIL.Image.Image, mean: Annotated[float | None, Tensor("FP32")] = None, ctx: Context | None = None
+    image: PIL.Image.Image, mean: Annotated[float | None, Tensor("FP32", ())] = None, ctx: Context | None = None
 ) -> Prepared:
     part = image.crop((0, 0, 6, 8))  # resizing differs between Pillow's versions
     pixels = np.asarray(part, np.float32).transpose(2, 0, 1) / 256
@@ -56,7 +56,7 @@ def upper(text: Batch[str]) -> Batch[Annotated[str, Name("loud")]]:
 def last(
     tokens: Annotated[np.ndarray[Any, Any], Tensor("INT64", ("T",))],
     lengths: Annotated[np.ndarray[Any, Any], Lengths("tokens")],
-) -> Annotated[np.ndarray[Any, Any], Tensor("INT64", name="last")]:
+) -> Annotated[np.ndarray[Any, Any], Tensor("INT64", (), name="last")]:
     found: np.ndarray[Any, Any] = tokens[np.arange(len(tokens)), lengths - 1]
     return found
 

@@ -25,8 +25,8 @@ from triton_pyb import (
 )
 
 Array = np.ndarray[Any, Any]
-Number = Tensor("INT64")
-Answer = Tensor("INT64")
+Number = Tensor("INT64", ())
+Answer = Tensor("INT64", ())
 Y = {"y": Answer}
 
 
@@ -89,7 +89,7 @@ bad_context = _joined("bad_context", "stack", rejecting)
 
 
 @model(name="counted", batch="stack", fallback="split", bad_input=(ValueError,))
-def counted(x: Annotated[Array, Tensor("INT64")], ctx: Context) -> Annotated[Array, Tensor("INT64", name="y")]:
+def counted(x: Annotated[Array, Tensor("INT64", ())], ctx: Context) -> Annotated[Array, Tensor("INT64", (), name="y")]:
     ctx.logger.info("counted: %d rows", len(x))
     answers: Array = many(x)
     return answers
@@ -97,8 +97,8 @@ def counted(x: Annotated[Array, Tensor("INT64")], ctx: Context) -> Annotated[Arr
 
 @model(name="grouped", batch="stack", group_by="lang")
 def grouped(
-    x: Annotated[Array, Tensor("INT64")], lang: Batch[str]
-) -> tuple[Annotated[Array, Tensor("INT64", name="rows")], Annotated[Array, Tensor("INT64", name="sum")]]:
+    x: Annotated[Array, Tensor("INT64", ())], lang: Batch[str]
+) -> tuple[Annotated[Array, Tensor("INT64", (), name="rows")], Annotated[Array, Tensor("INT64", (), name="sum")]]:
     assert len(set(lang)) == 1, lang
     return np.full(len(x), len(x)), np.full(len(x), x.sum())
 
@@ -135,8 +135,8 @@ def dying(x: int) -> Annotated[int, Name("y")]:
 
 @model(name="dying_stacked", batch="stack", limit=1)
 def dying_stacked(
-    x: Annotated[Array, Tensor("INT64")],
-) -> Annotated[Array, Tensor("INT64", name="y")]:
+    x: Annotated[Array, Tensor("INT64", ())],
+) -> Annotated[Array, Tensor("INT64", (), name="y")]:
     if (x < 0).any():
         raise Fatal("the licence is gone")
     return x
@@ -196,7 +196,7 @@ def odd_results(kind: str) -> Annotated[Array, Tensor("FP32", (2,), name="y")]:
 
 @model(name="stacked_results", batch="stack")
 def stacked_results(
-    x: Annotated[Array, Tensor("INT64")], image: Annotated[Array, Tensor("FP32", ("H", "W", 3))]
+    x: Annotated[Array, Tensor("INT64", ())], image: Annotated[Array, Tensor("FP32", ("H", "W", 3))]
 ) -> Annotated[Array, Tensor("FP32", (3, "H", "W"), name="y")]:
     """What `x` says: right, channels in place of the batch, one row too few, row 0 only, no axis 0."""
     right = image.transpose(0, 3, 1, 2)
@@ -227,7 +227,7 @@ def strict_reader(
 @model(name="explicit_sum", batch="stack", max_batch_size=0)
 def explicit_sum(
     x: Annotated[Array, Tensor("INT64", (2,))], text: Batch[str]
-) -> tuple[Annotated[Array, Tensor("INT64", name="total")], Batch[Annotated[str, Name("shout")]]]:
+) -> tuple[Annotated[Array, Tensor("INT64", (), name="total")], Batch[Annotated[str, Name("shout")]]]:
     return x.sum(axis=1), [word.upper() for word in text]
 
 
@@ -239,5 +239,5 @@ def explicit_each(x: int, text: str = "-") -> tuple[Annotated[int, Name("double"
 
 
 @model(name="big", batch="stack", max_batch_size=0)
-def big(x: Annotated[Array, Tensor("UINT8")]) -> Annotated[Array, Tensor("UINT8", name="y")]:
+def big(x: Annotated[Array, Tensor("UINT8", ())]) -> Annotated[Array, Tensor("UINT8", (), name="y")]:
     return x[::-1]

@@ -20,7 +20,7 @@ from .conftest import Server, strings
         ("wide", "TPB202"),
         ("shape", "TPB204"),
         ("rows", "TPB204"),
-        ("none", "TPB205"),
+        ("none", "TPB210"),
         ("misspelled", "TPB205"),
     ],
 )

@@ -84,7 +84,7 @@ def stacked_bf16(
 
 class TwoRows(NamedTuple):
     turned: Annotated[torch.Tensor, Tensor("FP32", (2, 3))]
-    total: Annotated[torch.Tensor, Tensor("INT64")]
+    total: Annotated[torch.Tensor, Tensor("INT64", ())]
 
 
 @model(batch="stack", name="stacked_torch")

@@ -44,7 +44,7 @@ class Values(TypedDict):
     count: int
     share: float
     flag: bool
-    small: Annotated[int, Tensor("UINT8")]
+    small: Annotated[int, Tensor("UINT8", ())]
     document: Annotated[Any, Json()]
 
 
@@ -55,7 +55,7 @@ def plain_values(
     count: int,
     share: float,
     flag: bool,
-    small: Annotated[int, Tensor("UINT8")],
+    small: Annotated[int, Tensor("UINT8", ())],
     document: Annotated[dict[str, Any], Json()],
 ) -> Values:
     kinds = [type(value).__name__ for value in (text, raw, count, share, flag, small, document)]

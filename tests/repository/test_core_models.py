@@ -99,7 +99,7 @@ def test_a_tensor_that_the_file_leaves_open(tmp_path: Path, kind: int, shape: An
 
 
 def test_a_tensor_that_the_file_does_not_have(tmp_path: Path) -> None:
-    error = mistake(onnx_file(tmp_path, X, Y, outputs={"z": Tensor("FP32")}), "TPB313")
+    error = mistake(onnx_file(tmp_path, X, Y, outputs={"z": Tensor("FP32", ())}), "TPB313")
     assert error.what == "outputs= names 'z', which the ONNX file does not have"
     assert error.fix == "its outputs are 'y'"
 
@@ -155,7 +155,7 @@ def test_a_torch_script_is_what_was_declared(tmp_path: Path) -> None:
         "core",
         str(tmp_path / "m.pt"),
         {"INPUT__0": Tensor("FP32", (3, "H"))},
-        {"OUTPUT__0": Tensor("FP32", (10,)), "OUTPUT__1": Tensor("INT64")},
+        {"OUTPUT__0": Tensor("FP32", (10,)), "OUTPUT__1": Tensor("INT64", ())},
     )
     assert tensors(core) == (["'INPUT__0' FP32[3, -1]"], ["'OUTPUT__0' FP32[10]", "'OUTPUT__1' INT64[1]"])
     (node,) = resolve(Pipeline("p", [core])).nodes

@@ -83,7 +83,7 @@ def splits(draw: st.DrawFn) -> Split:
 
 Outputs = tuple[
     Annotated[Array, Tensor("FP32", ("L",), name="doubled")],
-    Annotated[float, Tensor("FP64", name="total")],
+    Annotated[float, Tensor("FP64", (), name="total")],
     Annotated[str, Name("label")],
     Annotated[Any, Json(name="doc")],
 ]
@@ -101,7 +101,7 @@ def each(
 
 class Columns(NamedTuple):
     doubled: Annotated[Array, Tensor("FP32", ("L",))]
-    sums: Annotated[Array, Tensor("FP64", name="total")]
+    sums: Annotated[Array, Tensor("FP64", (), name="total")]
     label: Batch[str]
     doc: Batch[Annotated[Any, Json()]]
 
@@ -111,7 +111,7 @@ def stack(
     vector: Annotated[Array, Tensor("FP32", ("L",))],
     pair: Annotated[Array, Tensor("INT32", (2,))],
     text: Batch[str],
-    count: Annotated[Array, Tensor("INT64")] = DEFAULT_COUNTS,
+    count: Annotated[Array, Tensor("INT64", ())] = DEFAULT_COUNTS,
 ) -> Columns:
     counts = np.broadcast_to(count, len(vector))
     return Columns(
@@ -133,10 +133,15 @@ def columns(vector: Any, pair: Any, text: Any, count: Any = DEFAULT_COUNT) -> di
     }
 
 
-INPUTS = {"vector": Tensor("FP32", ("L",)), "pair": Tensor("INT32", (2,)), "text": Batch[str], "count": Tensor("INT64")}
+INPUTS = {
+    "vector": Tensor("FP32", ("L",)),
+    "pair": Tensor("INT32", (2,)),
+    "text": Batch[str],
+    "count": Tensor("INT64", ()),
+}
 OUTPUTS = {
     "doubled": Tensor("FP32", ("L",)),
-    "total": Tensor("FP64"),
+    "total": Tensor("FP64", ()),
     "label": Batch[str],
     "doc": Batch[Annotated[Any, Json()]],
 }

@@ -14,7 +14,7 @@ from triton_pyb.runtime.steps import mark_of
 
 from .requests import answered, run
 
-FLOAT = Tensor("FP32")
+FLOAT = Tensor("FP32", ())
 
 
 class Chain:
@@ -68,7 +68,7 @@ def test_mistakes_point_at_the_declaration() -> None:
     line = inspect.currentframe()
     assert line is not None
     with pytest.raises(DeclarationError) as caught:
-        model.wrap(np.sqrt, name="root", inputs={"x": FLOAT}, outputs={"y": Tensor("FP31")})
+        model.wrap(np.sqrt, name="root", inputs={"x": FLOAT}, outputs={"y": Tensor("FP31", ())})
     assert caught.value.where == f"sqrt() ({__file__}:{line.f_lineno - 1})"
 
 

@@ -24,7 +24,7 @@ def give(value: Any, dtype: str, shape: Any = (), batch: str = "each") -> Answer
     """The answer of a step that returns `value` for one item."""
     returned = value if batch == "each" else np.asarray(value)[np.newaxis]
     step = model.wrap(
-        lambda x: returned, inputs={"x": Tensor("INT8")}, outputs={"y": Tensor(dtype, shape)}, name="m", batch=batch
+        lambda x: returned, inputs={"x": Tensor("INT8", ())}, outputs={"y": Tensor(dtype, shape)}, name="m", batch=batch
     )
     (answer,) = run(step, {"x": np.zeros((1, 1), np.int8)})
     return answer
@@ -129,7 +129,7 @@ def test_a_cast_is_exact_or_refused(data: st.DataObject, source: str, target: st
     array = data.draw(st_numpy.arrays(NUMBERS[source], (3,)))
     answer = give(array, target, (3,))
     if not isinstance(answer, dict):
-        assert refused(answer, "INTERNAL").endswith("[TPB202]")
+        assert "[TPB202]; " in refused(answer, "INTERNAL")
         return
     arrived = answer["y"][0]
     assert arrived.dtype == NUMBERS[target]
@@ -164,7 +164,7 @@ def test_slices_and_fortran_order_arrive_as_they_look() -> None:
     "value, said",
     [
         ("text", "str of dtype <U4 is no FP32"),
-        (None, "NoneType of dtype object is no FP32"),
+        ((1, [2, 3]), "a tuple of 2 is no array"),
         (np.array([object()]), "ndarray of dtype object is no FP32"),
         (np.array([1j]), "ndarray of dtype complex128 is no FP32"),
         (np.array(["2020-01-01"], "datetime64[D]"), "is no FP32"),
@@ -174,7 +174,7 @@ def test_slices_and_fortran_order_arrive_as_they_look() -> None:
 )
 def test_what_is_no_array_of_numbers_is_refused(value: Any, said: str) -> None:
     message = refused(give(value, "FP32", (-1,)), "INTERNAL")
-    assert said in message and message.endswith("[TPB205]")
+    assert said in message and "[TPB205]; " in message
 
 
 # --- strings

@@ -79,8 +79,8 @@ def received(kind: Any, element: Any, dtype: Any = object) -> Any:
         (int, 2**62, np.int64, 2**62),
         (float, 0.5, np.float64, 0.5),
         (bool, True, np.bool_, True),
-        (Annotated[int, Tensor("UINT8")], 255, np.uint8, 255),
-        (Annotated[float, Tensor("FP16")], 0.5, np.float16, 0.5),
+        (Annotated[int, Tensor("UINT8", ())], 255, np.uint8, 255),
+        (Annotated[float, Tensor("FP16", ())], 0.5, np.float16, 0.5),
         (Json(), b'{"a": [1, null]}', object, {"a": [1, None]}),
         (Json(), b" 3 ", object, 3),
     ],
@@ -151,8 +151,6 @@ def test_a_value_is_written(result: Any, kind: Any, expected: bytes) -> None:
 @pytest.mark.parametrize(
     "result, kind, said",
     [
-        (None, str, "output 'out': None is no text [TPB206]"),
-        (None, bytes, "None is no text [TPB206]"),
         (3, str, "int is no str [TPB206]"),
         (b"x", str, "bytes is no str [TPB206]"),
         ("x", bytes, "str is no bytes [TPB206]"),
@@ -167,7 +165,7 @@ def test_a_value_is_written(result: Any, kind: Any, expected: bytes) -> None:
 )
 def test_what_cannot_be_written_is_refused(result: Any, kind: Any, said: str) -> None:
     message = unwritable(result, kind)
-    assert said in message and message.endswith(("[TPB206]", "[TPB208]"))
+    assert said in message and any(f"[{code}]; " in message for code in ("TPB206", "TPB208"))
 
 
 def test_a_cycle_is_no_json() -> None:

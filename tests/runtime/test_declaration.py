@@ -59,7 +59,7 @@ def test_inputs_are_named_like_their_arguments_and_described_by_their_types() ->
         share: float,
         flag: bool,
         value: Annotated[Any, Json()],
-        small: Annotated[int, Tensor("UINT8")],
+        small: Annotated[int, Tensor("UINT8", ())],
         array: Annotated[Array, Tensor("INT16", ("H", None, 3))],
     ) -> Text:
         return text
@@ -106,18 +106,18 @@ def test_one_bare_output() -> None:
 
 class Named(NamedTuple):
     label: str
-    score: Annotated[float, Tensor("FP32", name="SCORE")]
+    score: Annotated[float, Tensor("FP32", (), name="SCORE")]
 
 
 class Typed(TypedDict):
     label: str
-    score: Annotated[float, Tensor("FP32", name="SCORE")]
+    score: Annotated[float, Tensor("FP32", (), name="SCORE")]
 
 
 @dataclasses.dataclass
 class Plain:
     label: str
-    score: Annotated[float, Tensor("FP32", name="SCORE")]
+    score: Annotated[float, Tensor("FP32", (), name="SCORE")]
 
 
 @dataclasses.dataclass
@@ -285,7 +285,57 @@ def test_a_part_of_a_tuple_without_a_name() -> None:
     def step(text: str) -> tuple[Annotated[str, Name("a")], str]: ...
 
     error = mistake(step, "TPB103")
-    assert (error.what, error.fix) == ("output 1 of the tuple has no name", 'add name="..." to its Annotated')
+    assert error.what == "output 1 of the tuple has no name"
+    assert error.fix == 'say it: Annotated[str, Name("...")], or name="..." in its Tensor, Json or Image'
+
+
+def test_batch_may_stand_inside_annotated() -> None:
+    def inside(text: Batch[str]) -> Annotated[Batch[str], Name("out")]: ...
+
+    def outside(text: Batch[str]) -> Batch[Annotated[str, Name("out")]]: ...
+
+    found = [model.wrap(step, batch="list", name="m") for step in (inside, outside)]
+    first, second = (mark_of(step).signature for step in found)  # type: ignore[union-attr]
+    assert first.outputs == second.outputs and first.outputs[0].listed
+
+
+def test_a_batch_that_may_be_left_out() -> None:
+    def step(n: Batch[int] | None = None) -> Batch[Annotated[int, Name("out")]]: ...
+
+    (field,) = mark_of(model.wrap(step, batch="list", name="m")).signature.inputs  # type: ignore[union-attr]
+    assert (field.listed, field.optional, field.dtype) == (True, True, "INT64")
+
+
+@pytest.mark.parametrize(
+    ("word", "code", "what", "fix"),
+    [
+        (Json, "TPB113", "Json without parentheses", "write Json(...)"),
+        (Image, "TPB113", "Image without parentheses", "write Image(...)"),
+        (
+            Tensor("FP32"),
+            "TPB106",
+            'Tensor("FP32") without the shape of one item',
+            'write Tensor("FP32", (3, 224, 224)), or Tensor("FP32", ()) for one number per item',
+        ),
+        (
+            Tensor((3, 4)),
+            "TPB102",
+            "(3, 4) stands where the dtype belongs",
+            'write Tensor("FP32", (3, 4)): dtype, shape',
+        ),
+        (
+            Tensor("FP32", ("batch", 3)),
+            "TPB106",
+            "the shape ('batch', 3) begins with the batch axis, which is never written",
+            "write the shape of one item: (3,)",
+        ),
+    ],
+)
+def test_words_used_wrongly(word: Any, code: str, what: str, fix: str) -> None:
+    def step(x: Any) -> Any: ...
+
+    error = mistake(step, code, inputs={"x": Annotated[Array, word]}, outputs={"out": str})
+    assert (error.what, error.fix) == (f"input 'x': {what}", fix)
 
 
 class Odd: ...
@@ -455,9 +505,9 @@ def test_inputs_that_name_no_argument() -> None:
     [
         (Annotated[str, Image()], "does not fit str", "an image is an np.ndarray or a PIL.Image.Image in the function"),
         (Annotated[str, Tensor("FP32", (2,))], "does not fit str", "a Tensor is an np.ndarray"),
-        (Annotated[int, Tensor("FP32")], "a int cannot be FP32[]", "a single number has the shape ()"),
+        (Annotated[int, Tensor("FP32", ())], "a int cannot be FP32[]", "a single number has the shape ()"),
         (Annotated[float, Tensor("FP32", (2,))], "a float cannot be FP32[2]", "a single number has the shape ()"),
-        (Annotated[Array, Tensor("FP32"), Json()], "both describe it", "keep one of them"),
+        (Annotated[Array, Tensor("FP32", ()), Json()], "both describe it", "keep one of them"),
     ],
 )
 def test_a_marker_that_does_not_fit_its_type(annotation: Any, what: str, fix: str) -> None:

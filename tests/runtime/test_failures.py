@@ -50,7 +50,7 @@ def options(draw: st.DrawFn) -> dict[str, Any]:
 
 def step(chosen: dict[str, Any]) -> Any:
     batch = chosen["batch"]
-    number: Any = {"each": int, "list": Batch[int]}.get(batch, Tensor("INT64"))
+    number: Any = {"each": int, "list": Batch[int]}.get(batch, Tensor("INT64", ()))
     text: Any = str if batch == "each" else Batch[str]
     function = one if batch == "each" else many
     return model.wrap(function, name="m", inputs={"x": number, "lang": text}, outputs={"y": number}, **chosen)
@@ -98,8 +98,8 @@ def test_the_search_is_short(n_items: int, bad: set[int]) -> None:
         name="m",
         batch="stack",
         fallback="split",
-        inputs={"x": Tensor("INT64")},
-        outputs={"y": Tensor("INT64")},
+        inputs={"x": Tensor("INT64", ())},
+        outputs={"y": Tensor("INT64", ())},
     )
     bad = {index for index in bad if index < n_items}
     answers = run(split, *[{"x": np.array([[-1 if index in bad else index]])} for index in range(n_items)])

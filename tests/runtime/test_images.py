@@ -66,7 +66,7 @@ def decoded(data: bytes, mode: str = "RGB", max_pixels: int = 10**6) -> Array:
     @model(name="m")
     def step(
         picture: Annotated[Array, Image(mode, max_pixels=max_pixels)],
-    ) -> Annotated[int, Tensor("INT64", name="n")]:
+    ) -> Annotated[int, Tensor("INT64", (), name="n")]:
         seen.append(picture)
         return 1
 
@@ -78,7 +78,7 @@ def decoded(data: bytes, mode: str = "RGB", max_pixels: int = 10**6) -> Array:
 
 def rejected(data: bytes, max_pixels: int = 10**6, status: str = "INVALID_ARG") -> str:
     @model(name="m")
-    def step(picture: Annotated[Array, Image(max_pixels=max_pixels)]) -> Annotated[int, Tensor("INT64", name="n")]:
+    def step(picture: Annotated[Array, Image(max_pixels=max_pixels)]) -> Annotated[int, Tensor("INT64", (), name="n")]:
         raise AssertionError("called")
 
     return refused(run(step, {"picture": [data]})[0], status)

@@ -251,8 +251,21 @@ def test_a_sequence_that_nothing_begins() -> None:
         load(step)
     error = caught.value
     assert error.code == "TPB127" and "step() (" in error.where
-    assert error.what == "the step takes a SequenceState, and nothing says how a sequence begins"
+    assert error.what == "argument 'kept' takes a SequenceState, and nothing says how a sequence begins"
     assert error.fix == "mark a function that returns it: @step.start_sequence"
+
+
+def test_a_state_that_nothing_makes() -> None:
+    @model(name="m")
+    def step(text: str, kept: State[Closing]) -> Annotated[str, Name("out")]:
+        return text
+
+    with pytest.raises(TritonPybError) as caught:
+        load(step)
+    error = caught.value
+    assert error.code == "TPB128" and "step() (" in error.where
+    assert error.what == "argument 'kept' takes a State, and nothing says where it comes from"
+    assert error.fix == "mark a function that returns it: @step.setup"
 
 
 # --- async functions

@@ -272,7 +272,9 @@ def test_after_a_fatal_error_every_request_is_refused(batch: str) -> None:
         calls.append(1)
         raise Fatal("the device is gone")
 
-    step = model.wrap(function, inputs={"x": Tensor("INT8")}, outputs={"y": Tensor("INT8")}, name="m", batch=batch)
+    step = model.wrap(
+        function, inputs={"x": Tensor("INT8", ())}, outputs={"y": Tensor("INT8", ())}, name="m", batch=batch
+    )
     ready = execution(step)
     request = {"x": np.zeros((1, 1), np.int8)}
     for answer in [*ready.run([request, request]), *ready.run([request])]:
@@ -338,3 +340,20 @@ def test_a_name_of_the_output_survives_in_every_mode() -> None:
         return [str(item.tolist()) for item in x]
 
     assert answered(run(step, {"x": rows(1)})[0])["y"].tolist() == [[b"[1.0, 1.0]"]]
+
+
+def test_a_default_stands_for_each_item() -> None:
+    @model(batch="list", name="m")
+    def listed(text: Batch[str], n: Batch[int] = 2) -> Batch[Annotated[str, Name("out")]]:  # type: ignore[assignment]
+        return [word * times for word, times in zip(text, n, strict=True)]
+
+    @model(batch="stack", name="m")
+    def stacked(
+        x: Annotated[Array, Tensor("INT64", (2,))], n: int = 3
+    ) -> Annotated[Array, Tensor("INT64", (2,), name="out")]:
+        return x * np.asarray(n)[:, None]
+
+    (answer,) = run(listed, {"text": ["a", "b"]})
+    assert answered(answer)["out"].tolist() == [[b"aa"], [b"bb"]]
+    (answer,) = run(stacked, {"x": np.ones((2, 2), np.int64)})
+    assert answered(answer)["out"].tolist() == [[3, 3], [3, 3]]

@@ -15,7 +15,7 @@ from triton_pyb.runtime.execution import Answer
 from .requests import answered, refused, run
 
 Array = np.ndarray[Any, Any]
-TWO = {"label": str, "score": Tensor("FP32")}
+TWO = {"label": str, "score": Tensor("FP32", ())}
 
 
 class Pair(NamedTuple):
@@ -31,7 +31,7 @@ class Record:
 
 def give(value: Any, outputs: Any, batch: str = "each", n_items: int = 1) -> Answer:
     """The answer of a step that returns `value` for `n_items` items."""
-    step = model.wrap(lambda x: value, inputs={"x": Tensor("INT8")}, outputs=outputs, name="m", batch=batch)
+    step = model.wrap(lambda x: value, inputs={"x": Tensor("INT8", ())}, outputs=outputs, name="m", batch=batch)
     (answer,) = run(step, {"x": np.zeros((n_items, 1), np.int8)})
     return answer
 
@@ -81,7 +81,7 @@ def test_a_dict_is_the_value_itself_where_json_is_declared() -> None:
         (("cat",), "the function returned a tuple of 1, expected 2 [TPB201]"),
         (("cat", 1, 2), "the function returned a tuple of 3, expected 2 [TPB201]"),
         (SimpleNamespace(label="cat"), "output 'score' is missing from what the function returned [TPB201]"),
-        (None, "the function returned NoneType, which holds none of its outputs [TPB209]"),
+        (None, "the function returned None [TPB210]; is a `return` missing? return 'label', 'score'"),
         (["cat", 1], "the function returned list, which holds none of its outputs [TPB209]"),
         ("cat", "the function returned str, which holds none of its outputs [TPB209]"),
     ],
@@ -117,7 +117,7 @@ def test_a_symbol_that_would_mean_two_sizes(batch: str) -> None:
 
 def test_items_of_two_shapes_in_one_request() -> None:
     @model
-    def ragged(x: Annotated[int, Tensor("INT8")]) -> Annotated[Array, Tensor("FP32", ("N",), name="y")]:
+    def ragged(x: Annotated[int, Tensor("INT8", ())]) -> Annotated[Array, Tensor("FP32", ("N",), name="y")]:
         return np.zeros(x, np.float32)
 
     one, other = run(ragged, {"x": np.array([[2], [3]], np.int8)}, {"x": np.array([[3]], np.int8)})

@@ -158,7 +158,7 @@ def test_a_word_that_is_no_tensor() -> None:
     error = mistake(lambda: OnnxModel("core", "x.onnx", inputs={"x": str}), "TPB113")  # type: ignore[dict-item]
     assert error.what == "input 'x': <class 'str'> is no Tensor(...)"
     assert error.fix == 'write Tensor("FP32", (3, 224, 224))'
-    mistake(lambda: OnnxModel("core", "x.onnx", outputs={"x": Tensor("FP31")}), "TPB102")
+    mistake(lambda: OnnxModel("core", "x.onnx", outputs={"x": Tensor("FP31", ())}), "TPB102")
 
 
 def test_all_mistakes_of_a_pipeline_at_once() -> None:

@@ -20,7 +20,7 @@ Array = np.ndarray[Any, Any]
 def step(
     image: Annotated[Array, Tensor("FP32", ("H", "H", 3))],
     text: str,
-    size: Annotated[int, Tensor("INT32")] = 0,
+    size: Annotated[int, Tensor("INT32", ())] = 0,
 ) -> Annotated[Any, Json(name="out")]:
     return [list(image.shape), text, size]
 

@@ -21,7 +21,7 @@ def every_kind(
     value: Annotated[dict[str, Any], Json()],
     count: int = 1,
     array: Annotated[np.ndarray[Any, Any], Tensor("FP16", ("H", 3, -1), name="arr")] = NOTHING,
-) -> tuple[Annotated[str, Name("a")], Annotated[float, Tensor("FP32", name="b")]]:
+) -> tuple[Annotated[str, Name("a")], Annotated[float, Tensor("FP32", (), name="b")]]:
     return text, 1.0
 
 

@@ -67,7 +67,7 @@ def test_a_listed_output_is_checked_against_its_own_item() -> None:
 def test_listed_inputs_of_several_sizes_meet_in_stack_mode() -> None:
     @model(batch="stack")
     def mixed(
-        n: Annotated[Array, Tensor("INT64")], x: Batch[Annotated[Array, Tensor("FP32", ("T",))]]
+        n: Annotated[Array, Tensor("INT64", ())], x: Batch[Annotated[Array, Tensor("FP32", ("T",))]]
     ) -> Batch[Annotated[Array, Tensor("FP32", ("T",), name="y")]]:
         return [item + len(n) for item in x]
 
@@ -81,7 +81,7 @@ def test_lengths_of_an_input_that_did_not_come_keep_their_default() -> None:
         x: Annotated[Array, Tensor("FP32", ("T",))],
         z: Annotated[Array, Tensor("FP32", ("U",))] = ABSENT,
         lengths: Annotated[Array, Lengths("z")] = ABSENT,
-    ) -> Annotated[Array, Tensor("INT64", name="y")]:
+    ) -> Annotated[Array, Tensor("INT64", (), name="y")]:
         return lengths if len(lengths) else np.full(len(x), -1)
 
     first, second = run(either, *rows(2), {**rows(2)[0], "z": np.ones((1, 5), np.float32)})
@@ -100,7 +100,7 @@ def declare_lengths(kind: str) -> None:
     def optional(lengths: Annotated[Array, Lengths("x")], x: Any = None) -> Any: ...
 
     chosen = optional if kind == "optional" else step
-    model.wrap(chosen, name=kind, batch="pad", inputs={"x": x}, outputs={"y": Tensor("INT64")})
+    model.wrap(chosen, name=kind, batch="pad", inputs={"x": x}, outputs={"y": Tensor("INT64", ())})
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_an_empty_list_of_unknown_rank_is_still_refused() -> None:
 
 def test_a_call_without_rows_may_return_an_empty_list() -> None:
     step = model.wrap(
-        lambda x: [], name="none", batch="stack", inputs={"x": Tensor("INT64")}, outputs={"y": Tensor("FP32", (2,))}
+        lambda x: [], name="none", batch="stack", inputs={"x": Tensor("INT64", ())}, outputs={"y": Tensor("FP32", (2,))}
     )
     assert answered(run(step, {"x": np.zeros((0, 1), np.int64)})[0])["y"].shape == (0, 2)
 
@@ -167,7 +167,7 @@ def test_a_call_without_rows_may_return_an_empty_list() -> None:
 def test_a_call_costs_nothing_per_row(batch: str) -> None:
     """A loop over ten million rows would take seconds."""
     step = model.wrap(
-        lambda x: x, name="big", batch=batch, inputs={"x": Tensor("UINT8")}, outputs={"y": Tensor("UINT8")}
+        lambda x: x, name="big", batch=batch, inputs={"x": Tensor("UINT8", ())}, outputs={"y": Tensor("UINT8", ())}
     )
     x = np.zeros((10_000_000, 1), np.uint8)
     assert np.shares_memory(answered(run(step, {"x": x})[0])["y"], x)

@@ -134,7 +134,7 @@ if TYPE_CHECKING:
 
 def test_a_name_that_never_exists_is_an_error_when_it_is_needed() -> None:
     @preprocess
-    def step(x: OnlyWhileChecking) -> Annotated[str, Name("y")]:
+    def step(x: Tensr) -> Annotated[str, Name("y")]:  # type: ignore[name-defined]  # noqa: F821
         return str(x)
 
     mark = mark_of(step)
@@ -143,9 +143,10 @@ def test_a_name_that_never_exists_is_an_error_when_it_is_needed() -> None:
         mark.signature  # noqa: B018
     error = caught.value
     assert error.code == "TPB115"
-    assert error.what == ("an annotation cannot be resolved: input 'x': name 'OnlyWhileChecking' is not defined")
+    said = "an annotation cannot be resolved: input 'x': name 'Tensr' is not defined; did you mean 'Tensor'?"
+    assert error.what == said
     assert error.where.startswith("step() (") and Path(__file__).name in error.where
-    assert error.fix == "import the name at module level (outside `if TYPE_CHECKING:`)"
+    assert error.fix == "correct the name, or import it at module level (outside `if TYPE_CHECKING:`)"
 
 
 def test_a_wrong_annotation_beside_an_unknown_name_is_reported_at_once() -> None:

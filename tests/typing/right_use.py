@@ -55,7 +55,7 @@ def stacked(
 
 class Found(NamedTuple):
     label: str
-    score: Annotated[float, Tensor("FP32")]
+    score: Annotated[float, Tensor("FP32", ())]
 
 
 @model
@@ -77,7 +77,7 @@ def untouched(a: str) -> str:
 
 wrapped = model.wrap(untouched, inputs={"a": str}, outputs={"b": str}, name="wrapped")
 core = OnnxModel("core", "core.onnx", inputs={"x": Tensor("FP32", (3,))})
-script = TorchScriptModel("script", "x.pt", {"INPUT__0": Tensor("FP32")}, {"OUTPUT__0": Tensor("FP32")})
+script = TorchScriptModel("script", "x.pt", {"INPUT__0": Tensor("FP32", ())}, {"OUTPUT__0": Tensor("FP32", ())})
 
 # A decorated function is still the function that was written.
 assert_type(bare(np.zeros((20, 20, 3), np.uint8)), NDArray[np.float32])

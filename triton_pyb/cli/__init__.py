@@ -18,6 +18,7 @@ from triton_pyb.runtime.errors import TritonPybError
 #: Verb -> module.  The order is that of ``--help``.
 COMMANDS = {
     "build": "triton_pyb.cli.build",
+    "check": "triton_pyb.cli.check",
     "diff": "triton_pyb.cli.diff",
     "import": "triton_pyb.cli.import_",
     "inspect": "triton_pyb.cli.inspect",

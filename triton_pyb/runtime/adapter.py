@@ -121,6 +121,7 @@ class Adapter:
         self.signature = signature
         self.call_pool: Optional[ThreadPoolExecutor] = None
         settings = read_settings(signature.options.get("settings", {}), config.get("parameters", {}))
+        mark.check_companions(signature)
         start_sequence = start_of(mark) if signature.has_sequences else None
         self.log_handler = route_logging(self.pb_utils)
         model = model_info(args, settings, Metrics(self.pb_utils))

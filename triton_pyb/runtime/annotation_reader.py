@@ -8,7 +8,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional
 from . import fields
 from .batch_options import BATCH_MODES
 from .callables import Place, call_method, called, parameters_of
-from .errors import DeclarationError
+from .errors import DeclarationError, did_you_mean
 from .signature import Field
 
 #: Kinds whose items come as an array, so that a joined call can stack them.
@@ -104,7 +104,8 @@ class AnnotationReader:
             return eval(text, self.globals, self.locals)  # the author's own annotation, as typing does it
         except NameError as error:
             if report:
-                self.unresolved.append(f"{what}: {error}")
+                missing = str(error).split("'")[1] if "'" in str(error) else ""
+                self.unresolved.append(f"{what}: {error}{did_you_mean(missing, self.globals)}")
         except DeclarationError as error:
             if report:
                 self.errors.append(error)

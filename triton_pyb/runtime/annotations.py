@@ -68,7 +68,8 @@ class Tensor(Marker):
         Any usual spelling: ``"FP32"``, ``"TYPE_FP32"``, ``"float32"``, ``np.float32``.  May be left out where
         the Python type says it: ``Annotated[NDArray[np.float32], Tensor(shape=(3,))]``.
     shape : tuple of int or str
-        The shape of one item: sizes, ``-1``, or symbols (``("H", "W", 3)``).
+        The shape of one item: sizes, ``-1``, or symbols (``("H", "W", 3)``); ``()`` for one number.  May be left
+        out for a Python number only.
     name : str, optional
         The tensor's name in Triton; an input's default is its argument's name.
     cast : {"safe", "same_kind", "unsafe"}
@@ -76,7 +77,9 @@ class Tensor(Marker):
         and integers wrap, as numpy's own rule of that name does; ``"unsafe"`` takes any number.
     """
 
-    def __init__(self, dtype: object = None, shape: Tuple[Dim, ...] = (), name: str = "", cast: str = "safe") -> None:
+    def __init__(
+        self, dtype: object = None, shape: Optional[Tuple[Dim, ...]] = None, name: str = "", cast: str = "safe"
+    ) -> None:
         self.dtype = dtype
         self.shape = shape
         self.name = name

@@ -106,6 +106,17 @@ def fresh(column: Column, parts: Sequence[Column]) -> Column:
     return copied
 
 
+def spread_default(field: Field, default: Any, n_rows: int) -> Any:
+    """A Python default in a joined call: one per item, as the input itself would come; None stays None."""
+    if default is None:
+        return None
+    if field.listed:
+        return [default] * n_rows
+    if field.kind == "number":
+        return np.full(n_rows, default, field.numpy_dtype)
+    return default
+
+
 def cut(column: Column, start: int, stop: int) -> Column:
     """A part of a column: a view, and the column itself where the part is all of it."""
     return column if start == 0 and stop == len(column) else column[start:stop]

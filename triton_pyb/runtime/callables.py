@@ -50,6 +50,15 @@ def parameters_of(function: Callable[..., Any]) -> Dict[str, inspect.Parameter]:
     return parameters
 
 
+def defaults_of(function: Callable[..., Any]) -> Dict[str, Any]:
+    """Default values by argument name."""
+    return {
+        name: parameter.default
+        for name, parameter in parameters_of(function).items()
+        if parameter.default is not parameter.empty
+    }
+
+
 def return_annotation_of(function: Callable[..., Any]) -> Any:
     try:
         return inspect.signature(called(function)).return_annotation

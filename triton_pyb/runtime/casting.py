@@ -33,6 +33,12 @@ def as_array(field: Field, value: Any) -> Any:
     try:
         array = to_numpy(value) if is_torch(value) else np.asarray(value)
     except Exception as error:  # a ragged list, a torch.bfloat16
+        if isinstance(value, tuple):
+            raise Unwritable(
+                "TPB205",
+                f"a tuple of {len(value)} is no array",
+                "return one array; several outputs are declared in outputs= or a NamedTuple",
+            ) from None
         raise Unwritable("TPB205", f"no array: {type(error).__name__}: {error}", "return a numpy array") from None
     if isinstance(value, np.ma.MaskedArray) and np.any(value.mask):
         raise Unwritable(

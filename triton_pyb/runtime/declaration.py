@@ -308,7 +308,11 @@ class _Reader(AnnotationReader):
             item, _ = fields.strip_batch(part)
             name = next((m.name for m in getattr(item, "__metadata__", ()) if getattr(m, "name", "")), "")
             if not name:
-                self.error("TPB103", f"output {index} of the tuple has no name", 'add name="..." to its Annotated')
+                self.error(
+                    "TPB103",
+                    f"output {index} of the tuple has no name",
+                    'say it: Annotated[str, Name("...")], or name="..." in its Tensor, Json or Image',
+                )
             if name in named:
                 self.error("TPB108", f"two outputs are named '{name}'", "give each tensor a name of its own")
             named[name or f"#{index}"] = part

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Callable, Collection, Dict, List, Mapping, Optional, Sequence, Tuple, Type, Union
 
 from .batching import check_sizes, plan_calls
-from .callables import Place
+from .callables import Place, defaults_of
 from .context import Context, ModelInfo, RequestInfo
 from .errors import Fatal, OutputError, Unavailable
 from .joined_call import JoinedCalls
@@ -82,6 +82,7 @@ class Execution:
     ) -> None:
         self.function = function
         self.signature = signature
+        self.defaults = defaults_of(function)
         self.state: Any = None
         self.sequences: Optional[Sequences] = None
         self.caller: Optional[Callable[[RequestInfo], Any]] = None

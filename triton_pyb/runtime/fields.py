@@ -7,7 +7,7 @@ from typing import Any, Dict, List, NamedTuple, Tuple
 import numpy as np
 
 from . import dtypes
-from .annotations import Batch, Image, Json, Marker, Name, Tensor
+from .annotations import Annotated, Batch, Image, Json, Marker, Name, Tensor
 from .errors import did_you_mean
 from .signature import Field
 
@@ -85,8 +85,17 @@ def naming_example(field: Field) -> str:
 
 
 def strip_batch(annotation: Any) -> Tuple[Any, bool]:
-    """``Batch[X]`` -> (X, True); anything else comes back with False."""
-    if getattr(annotation, "__origin__", None) is Batch and not hasattr(annotation, "__metadata__"):
+    """``Batch[X]`` -> (X, True); anything else comes back with False.
+
+    ``Annotated[Batch[X], marker]`` means the same as ``Batch[Annotated[X, marker]]``.
+    """
+    metadata = getattr(annotation, "__metadata__", None)
+    if metadata is not None:
+        item, listed = strip_batch(annotation.__origin__)
+        annotated: Any = Annotated
+        return (annotated[(item,) + metadata], True) if listed else (annotation, False)
+    annotation = without_none(annotation)
+    if getattr(annotation, "__origin__", None) is Batch:
         return annotation.__args__[0], True
     return annotation, False
 
@@ -98,6 +107,9 @@ def _split(annotation: Any) -> Tuple[Any, Any, str]:
     metadata = getattr(annotation, "__metadata__", None)
     if metadata is None:
         return without_none(annotation), None, ""
+    for item in metadata:
+        if isinstance(item, type) and issubclass(item, Marker):
+            raise Mistake("TPB113", f"{item.__name__} without parentheses", f"write {item.__name__}(...)")
     markers = [item for item in metadata if isinstance(item, Marker)]
     described = [item for item in markers if not isinstance(item, Name)]
     if len(described) > 1:
@@ -214,7 +226,13 @@ def _is_size(value: Any) -> bool:
 
 def _tensor(python_type: Any, marker: Tensor) -> _Description:
     dtype = _dtype(python_type, marker)
-    shape = _shape(marker.shape)
+    if marker.shape is None and python_type not in (int, float, bool):
+        raise Mistake(
+            "TPB106",
+            f'Tensor("{dtype}") without the shape of one item',
+            f'write Tensor("{dtype}", (3, 224, 224)), or Tensor("{dtype}", ()) for one number per item',
+        )
+    shape = _shape(() if marker.shape is None else marker.shape)
     if marker.cast not in CASTS:
         raise Mistake(
             "TPB119",
@@ -253,7 +271,11 @@ def _dtype(python_type: Any, marker: Tensor) -> str:
         raise Mistake(
             "TPB102", "Tensor() without a dtype", 'write Tensor("FP32", (...)), or take an NDArray[np.float32]'
         )
-    dtype = dtypes.canonical(said)
+    dtype = "" if isinstance(said, (tuple, list)) else dtypes.canonical(said)
+    if not dtype and isinstance(said, (tuple, list)):
+        raise Mistake(
+            "TPB102", f"{said!r} stands where the dtype belongs", f'write Tensor("FP32", {tuple(said)!r}): dtype, shape'
+        )
     if not dtype:
         raise Mistake(
             "TPB102",
@@ -296,6 +318,12 @@ def _shape(shape: Any) -> Tuple[Any, ...]:
         entries = tuple(-1 if size is None else size for size in shape)
     except TypeError:
         raise Mistake("TPB106", f"{shape!r} is no shape", "write a tuple of sizes, such as (3, 224, 224)") from None
+    if entries and entries[0] in ("batch", "batch_size"):
+        raise Mistake(
+            "TPB106",
+            f"the shape {entries!r} begins with the batch axis, which is never written",
+            f"write the shape of one item: {entries[1:]!r}",
+        )
     for size in entries:
         is_size = isinstance(size, (int, np.integer)) and not isinstance(size, bool) and (size > 0 or size == -1)
         is_symbol = isinstance(size, str) and size.isidentifier()

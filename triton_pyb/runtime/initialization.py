@@ -79,20 +79,9 @@ def check_config(config: Dict[str, Any], signature: Signature, batching: bool) -
 
 
 def start_of(mark: StepMark) -> Callable[[RequestInfo], Any]:
-    """What makes the state of a new sequence.
-
-    Raises
-    ------
-    TritonPybError
-        When the step asks for a SequenceState and says nowhere how one begins.
-    """
+    """What makes the state of a new sequence; it may take the request, or nothing."""
     function = mark.start_sequence_function
     if function is None:
-        raise TritonPybError(
-            "TPB127",
-            "the step takes a SequenceState, and nothing says how a sequence begins",
-            str(mark.place),
-            f"mark a function that returns it: @{mark.place.function}.start_sequence",
-        )
+        raise TypeError(f"{mark.place} has no start_sequence")  # check_companions() was asked before
     takes_request = bool(inspect.signature(function).parameters)
     return function if takes_request else lambda request: function()

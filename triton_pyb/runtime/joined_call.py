@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Sequence, Tuple
 
 from .arrays import is_torch
-from .batching import Segment, cut, fresh, halves, join, split, stack_pictures
+from .batching import Segment, cut, fresh, halves, join, split, spread_default, stack_pictures
 from .errors import OutputError
 from .outputs import failures, joined_column, named_values
 from .padding import pad_rows, unpad, variable_axes
@@ -106,6 +106,10 @@ class JoinedCalls:
                 arguments[field.argument] = join(parts)
             if self.signature.options.get("fallback") == "split":  # the function may have worked in place before
                 arguments[field.argument] = fresh(arguments[field.argument], parts)
+        for field in self.signature.inputs:
+            if field.argument not in arguments and field.argument in self.execution.defaults:
+                n_rows = sum(segment.n_items for segment in segments)
+                arguments[field.argument] = spread_default(field, self.execution.defaults[field.argument], n_rows)
         return arguments, sizes
 
     def _padded_symbols(self, arguments: Mapping[str, Any], sizes: Mapping[str, Any]) -> Dict[str, int]:

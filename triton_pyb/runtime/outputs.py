@@ -31,6 +31,10 @@ def named_values(signature: Signature, value: Any, where: str) -> Dict[str, Any]
         When an output is missing, misspelled or not declared, or the container is none of these.
     """
     fields = signature.item_outputs
+    if value is None and not (signature.bare and fields[0].kind == "json"):
+        raise OutputError(
+            "TPB210", "the function returned None", where, f"is a `return` missing? return {_names(fields)}"
+        )
     if signature.bare:
         field = fields[0]
         if isinstance(value, dict) and field.kind != "json" and list(value) == [field.name]:

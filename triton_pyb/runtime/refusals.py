@@ -69,7 +69,7 @@ class Refusals:
             return self._refusal("INVALID_ARG", f"{error.where}{detail}, {error.what} [{error.code}]")
         if isinstance(error, OutputError):
             self.report(f"{error.where}{detail}: {error}")
-            return self._refusal("INTERNAL", f"{error.where}{detail}: {error.what} [{error.code}]")
+            return self._refusal("INTERNAL", f"{error.where}{detail}: {error.what} [{error.code}]; {error.fix}")
         self.report(f"{self.where}{detail}:\n{author_traceback(error)}")
         return self._refusal("INTERNAL", f"{self.where}{detail}: {named(error)}")
 

@@ -105,6 +105,30 @@ class StepMark:
             except Unresolved:
                 pass  # a name under TYPE_CHECKING or defined further down: `signature` tries again
 
+    def check_companions(self, signature: Signature) -> None:
+        """What goes with the function is there; it is marked after it, so this is asked when a tool needs it.
+
+        Raises
+        ------
+        DeclarationError
+            When an argument takes a State or SequenceState, and nothing says where it comes from.
+        """
+        for argument, what in signature.injected.items():
+            if what["kind"] == "sequence" and self.start_sequence_function is None:
+                raise DeclarationError(
+                    "TPB127",
+                    f"argument '{argument}' takes a SequenceState, and nothing says how a sequence begins",
+                    str(self.place),
+                    f"mark a function that returns it: @{self.place.function}.start_sequence",
+                )
+            if what["kind"] == "state" and self.setup_function is None:
+                raise DeclarationError(
+                    "TPB128",
+                    f"argument '{argument}' takes a State, and nothing says where it comes from",
+                    str(self.place),
+                    f"mark a function that returns it: @{self.place.function}.setup",
+                )
+
     def _read(self, localns: Mapping[str, Any]) -> Signature:
         given = self._given
         problems = check_keywords(given) + check_bad_input(self.bad_input) + self._check_numbers()
@@ -137,7 +161,7 @@ class StepMark:
                     "TPB115",
                     f"an annotation cannot be resolved: {error}",
                     str(self.place),
-                    "import the name at module level (outside `if TYPE_CHECKING:`)",
+                    "correct the name, or import it at module level (outside `if TYPE_CHECKING:`)",
                 ) from None
         return self._signature
 
