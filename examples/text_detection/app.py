@@ -73,7 +73,7 @@ pipeline = Pipeline(
             OnnxModel(
                 "detection",
                 "package:rapidocr/models/PP-OCRv6_det_small.onnx",
-                outputs={"fetch_name_0": Tensor("FP32", (1, -1, -1))},  # the file leaves even the 1 open
+                outputs={"fetch_name_0": Tensor("FP32", (1, SIDE, SIDE))},  # the file leaves the sizes open
             ),
             input_map={"x": "pixels"},
             output_map={"fetch_name_0": "probability"},

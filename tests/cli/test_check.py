@@ -67,3 +67,11 @@ def test_explain() -> None:
     assert "Source: core/src/infer_request.cc" in output
     assert run("--explain", "tpb16")[1].count("Source:") > 15
     assert run("--explain", "TPB9")[0] == 2
+
+
+def test_what_the_examples_build_is_clean() -> None:
+    examples = Path(__file__).parents[2] / "examples"
+    for target in ("digit_classification/app.py:pipeline", "text_detection/app.py:pipeline"):
+        status, output = run(examples / target)
+        assert (status, output) == (0, "0 errors, 0 warnings in 4 models (Triton 24.10)\n"), output
+    assert run(examples / "language_router/app.py:greet")[0] == 0

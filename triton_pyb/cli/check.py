@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 
 import click
+
+from triton_pyb.cli.targets import repository_of
 
 
 def _reasons(values: tuple[str, ...]) -> dict[str, str]:
@@ -57,7 +62,9 @@ def command(
     warnings_as_errors: bool,
     explain: str | None,
 ) -> None:
-    """Find every fault of REPOSITORY that Triton reports on loading, hangs on, dies of, or hides.
+    """Find every fault that Triton reports on loading, hangs on, dies of, or hides.
+
+    REPOSITORY is a folder of model folders, or app.py:pipeline, which is built for the occasion.
 
     No server is started, and no model code runs unless --import is given.  Exit status: 0 nothing or warnings only,
     1 errors, 2 the command itself is wrong.
@@ -66,6 +73,7 @@ def command(
     from triton_pyb.check.command import Options, run_command
     from triton_pyb.check.target import TargetError
 
+    folders = ExitStack()  # what was built for the check goes again when it is over
     try:
         if explain:
             click.echo(run_explain(explain), nl=False)
@@ -73,7 +81,7 @@ def command(
         if not repositories:
             raise click.UsageError("name a model repository, or --explain CODE")
         outcome = run_command(
-            repositories,
+            [folders.enter_context(_folder_of(repository)) for repository in repositories],
             Options(
                 release=release,
                 select=select,
@@ -91,11 +99,25 @@ def command(
     except TargetError as error:
         click.echo(str(error), err=True)
         sys.exit(2)
+    finally:
+        folders.close()
     for line in outcome.repairs:
         click.echo(f"fixed: {line}", err=style != "text")
     click.echo(report.render(outcome.findings, style, models=outcome.models, release=outcome.release), nl=False)
     failed = report.exit_status(outcome.findings) or (warnings_as_errors and bool(outcome.findings))
     sys.exit(int(failed))
+
+
+@contextmanager
+def _folder_of(repository: str) -> Iterator[str]:
+    """A repository as it is; ``app.py:pipeline`` is built for the occasion."""
+    is_target = ":" in Path(repository).name or repository.endswith(".py")
+    if Path(repository).exists() or not is_target:
+        if not (repository.endswith(".py") and Path(repository).is_file()):
+            yield repository
+            return
+    with repository_of(repository) as (folder, _):
+        yield str(folder)
 
 
 def run_explain(code: str) -> str:
