@@ -2,12 +2,16 @@ from __future__ import annotations
 
 import io
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from rich.console import Console
 
+from triton_pyb.cli.errors import UsageError
 from triton_pyb.cli.outputs import as_json, show
+from triton_pyb.cli.saving import Saving
 
 
 def shown(**outputs: Any) -> str:
@@ -44,6 +48,33 @@ def test_arrays_show_dtype_shape_and_a_few_numbers() -> None:
     assert "[0, 1, 2, 3, 4, 5, 6, 7, ...]  from 0 to 23, mean 11.5" in text
     assert "[1, -2]" in shown(n=np.array([1, -2], np.int64))
     assert "[]" in shown(n=np.zeros((0, 3), np.float32)) and "[True]" in shown(b=np.array([True]))
+
+
+def test_a_small_matrix_has_a_row_on_a_line() -> None:
+    text = shown(m=np.array([[1, 0.5], [0, -1]], np.float32))
+    assert [line.strip("│ ") for line in text.splitlines()[1:-1]] == ["[[1, 0.5],", "[0, -1]]"]
+
+
+def test_pictures_and_other_bytes_are_saved(tmp_path: Path) -> None:
+    saving = Saving(tmp_path / "new")
+    outputs = {"a/b": texts(b"text", b"\x89PNG..."), "raw": texts(b"\xff\xfe"), "n": np.zeros(3)}
+    files = saving.save(outputs)
+    assert files == {("a/b", 1): tmp_path / "new/a_b_0.png", ("raw", 0): tmp_path / "new/raw_0.bin"}
+    assert (tmp_path / "new/a_b_0.png").read_bytes() == b"\x89PNG..."
+    assert saving.save({"a/b": texts(b"\xff\xd8\xff")}) == {("a/b", 0): tmp_path / "new/a_b_1.jpg"}
+    shown_data = json.loads(as_json("m", outputs, files))["outputs"]
+    assert shown_data["a/b"]["data"] == ["text", {"file": f"{tmp_path}/new/a_b_0.png"}]
+    console = Console(file=io.StringIO(), width=40)
+    show(outputs, console, files)
+    assert f"saved {tmp_path}/new/raw_0.bin\n" in console.file.getvalue()  # type: ignore[attr-defined]
+
+
+def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(UsageError) as refusal:
+        Saving(tmp_path / "file").save({"x": texts(b"\xff")})
+    assert refusal.value.code == "TPB716"
+    assert refusal.value.what == f"'{tmp_path}/file/x_0.bin' cannot be written: File exists"
 
 
 def test_images_and_other_bytes_are_never_dumped() -> None:

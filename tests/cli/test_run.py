@@ -153,8 +153,47 @@ def test_a_value_that_does_not_fit_is_exit_status_1(tmp_path: Path) -> None:
     assert answer.stderr.startswith("TPB552 got 1.5 (float), expected values that INT32 can hold\n")
 
 
+STREAM = """
+from typing import Iterator
+
+from triton_pyb import Annotated, Context, Name, Reject, model
+
+
+@model
+def count(n: int, ctx: Context) -> Iterator[Annotated[str, Name("text")]]:
+    for number in range(n):
+        yield f"{number} {ctx.request_id} {dict(ctx.parameters)}"
+    if n == 3:
+        raise Reject("three is too many")
+"""
+
+
+def test_every_response_of_a_stream_is_a_line(tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text(STREAM)
+    answer = invoke(f"{tmp_path}/app.py", "-i", "n=2", "--json", "--request-id", "r", "-p", "k=1")
+    assert answer.exit_code == 0, answer.stderr
+    texts = [json.loads(line)["outputs"]["text"]["data"] for line in answer.stdout.splitlines()]
+    assert texts == [["0 r {'k': 1}"], ["1 r {'k': 1}"]]
+
+
+def test_an_error_for_programs_is_json_too(tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text(STREAM)
+    answer = invoke(f"{tmp_path}/app.py", "-i", "n=3", "--json")
+    assert answer.exit_code == 1
+    *responses, last = answer.stdout.splitlines()
+    assert len(responses) == 3 and "three is too many" in json.loads(last)["error"]["what"]
+    assert "three is too many" in answer.stderr
+
+
 @pytest.mark.real_triton
 class TestOnARealTriton:
+    def test_a_stream(self, tmp_path: Path) -> None:
+        (tmp_path / "app.py").write_text(STREAM)
+        answer = invoke(f"{tmp_path}/app.py", "-i", "n=2", "--json", "--on", "triton", "--request-id", "r", "-p", "k=1")
+        assert answer.exit_code == 0, answer.stderr
+        texts = [json.loads(line)["outputs"]["text"]["data"] for line in answer.stdout.splitlines()]
+        assert texts == [["0 r {'k': 1}"], ["1 r {'k': 1}"]]
+
     def test_started_for_this_request(self, tmp_path: Path) -> None:
         ensemble(tmp_path)
         answer = invoke(tmp_path, "--on", "triton", "-i", "X=안녕", "--json")

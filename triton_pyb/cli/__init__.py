@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from triton_pyb import __version__
-from triton_pyb.cli.errors import UsageError
+from triton_pyb.cli.console import INTERRUPTED, ended_quietly, show_anything, show_error
 from triton_pyb.runtime.errors import TritonPybError
 
 #: Verb -> module.  The order is that of ``--help``.
@@ -39,14 +39,22 @@ class _Verbs(click.Group):
         command: click.Command = importlib.import_module(COMMANDS[cmd_name]).command
         return command
 
+    def main(self, *args: Any, **options: Any) -> Any:
+        show_anything()
+        with ended_quietly():
+            return super().main(*args, **options)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta["for_programs"] = "--json" in args
+        return super().parse_args(ctx, args)
+
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
         except TritonPybError as error:
-            first, _, rest = str(error).partition("\n")
-            click.secho(first, err=True, fg="red", bold=True)
-            click.echo(rest, err=True)
-            ctx.exit(2 if isinstance(error, UsageError) else 1)
+            ctx.exit(show_error(error, ctx.meta["for_programs"]))
+        except KeyboardInterrupt:
+            ctx.exit(INTERRUPTED)
 
 
 @click.group(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"]})

@@ -155,9 +155,6 @@ def _write_log(triton: EmulatedTriton, verbose: int) -> None:
     log = triton.store.log
     log.settings["log_verbose_level"] = verbose
     log.listeners.append(writer(sys.stderr))
-    log.output_listeners.append(
-        lambda stream, text: print(text, file=sys.stderr if stream == "stderr" else sys.stdout, flush=True)
-    )
 
 
 def _stop(triton: EmulatedTriton, endpoints: Any, timeout_s: int) -> int:

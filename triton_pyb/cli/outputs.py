@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,29 +15,37 @@ from rich.highlighter import JSONHighlighter
 from rich.panel import Panel
 from rich.text import Text
 
+from triton_pyb.cli.saving import image_kind
 from triton_pyb.runtime.dtypes import canonical
 
-_IMAGE_STARTS = {b"\xff\xd8\xff": "JPEG", b"\x89PNG": "PNG", b"GIF8": "GIF", b"BM": "BMP", b"RIFF": "WebP"}
+#: How many rows of text, and how many numbers, are shown of one output; arrays up to SMALL numbers are shown whole.
+SHOWN_ROWS, SHOWN_NUMBERS, SMALL = 20, 8, 16
 
-#: How many rows of text, and how many numbers, are shown of one output.
-SHOWN_ROWS, SHOWN_NUMBERS = 20, 8
+#: (output, item) -> the file it was saved in.
+Files = Mapping[tuple[str, int], Path]
 
 
-def show(outputs: dict[str, NDArray[Any]], console: Console) -> None:
+def show(outputs: dict[str, NDArray[Any]], console: Console, files: Files | None = None) -> None:
     """One panel for each output: texts whole, JSON indented, arrays as dtype, shape and a few numbers."""
     for name, array in outputs.items():
         title = Text(f"{name}  {canonical(array.dtype) or array.dtype} {list(array.shape)}")
         body = _texts(array) if array.dtype == np.object_ else Text(_preview(array))
         console.print(Panel(body, title=title, title_align="left"))
+        for path in [path for (saved, _), path in (files or {}).items() if saved == name]:
+            console.print(Text(f"saved {path}"), soft_wrap=True)
 
 
-def as_json(model: str, outputs: dict[str, NDArray[Any]]) -> str:
-    """One JSON object; bytes that are no UTF-8 become ``{"base64": "..."}``."""
+def as_json(model: str, outputs: dict[str, NDArray[Any]], files: Files | None = None) -> str:
+    """One JSON object; bytes that are no UTF-8 become ``{"base64": "..."}``, saved ones ``{"file": "..."}``."""
+    saved = files or {}
     shown = {
         name: {
             "datatype": canonical(array.dtype) or str(array.dtype),
             "shape": list(array.shape),
-            "data": [_plain(item) for item in array.ravel().tolist()],
+            "data": [
+                {"file": str(saved[name, index])} if (name, index) in saved else _plain(item)
+                for index, item in enumerate(array.ravel().tolist())
+            ],
         }
         for name, array in outputs.items()
     }
@@ -61,7 +71,7 @@ def _texts(array: NDArray[Any]) -> RenderableType:
 
 def _text(item: Any) -> RenderableType:
     raw = item if isinstance(item, bytes) else str(item).encode()
-    kind = next((name for start, name in _IMAGE_STARTS.items() if raw.startswith(start)), "")
+    kind = image_kind(raw)
     if kind:
         return Text(f"<{kind} image, {len(raw):,} bytes>")
     try:
@@ -88,8 +98,19 @@ def _indented(value: Any, margin: str = "") -> str:
 
 
 def _preview(array: NDArray[Any]) -> str:
+    if array.size <= SMALL:
+        return _nested(array)
     numbers = array.ravel()
-    shown = ", ".join(f"{number:.6g}" if array.dtype.kind == "f" else str(number) for number in numbers[:SHOWN_NUMBERS])
-    if array.size <= SHOWN_NUMBERS:
-        return f"[{shown}]"
+    shown = ", ".join(map(_number, numbers[:SHOWN_NUMBERS]))
     return f"[{shown}, ...]  from {numbers.min():.6g} to {numbers.max():.6g}, mean {numbers.mean():.6g}"
+
+
+def _nested(array: NDArray[Any]) -> str:
+    """A small array whole, a row on a line."""
+    if not array.size or array.ndim < 2:
+        return f"[{', '.join(map(_number, array.ravel()))}]"
+    return np.array2string(array, separator=", ", formatter={"all": _number})
+
+
+def _number(number: Any) -> str:
+    return f"{number:.6g}" if number.dtype.kind == "f" else str(number)

@@ -8,11 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import click
+from numpy.typing import NDArray
 from rich.console import Console
 
 from triton_pyb.cli.errors import UsageError
 from triton_pyb.cli.inputs import read_inputs
 from triton_pyb.cli.outputs import as_json, show
+from triton_pyb.cli.request_options import read_options
+from triton_pyb.cli.saving import Saving
 from triton_pyb.cli.targets import repository_of
 from triton_pyb.runtime.errors import did_you_mean
 
@@ -31,7 +34,13 @@ _NEWEST = "26.07"
     "--on", "place", default="emulator", show_default=True, metavar="emulator|triton|URL", help="Who runs it."
 )
 @click.option("--python", metavar="PATH", help="Python that runs the models.")
-@click.option("--json", "for_programs", is_flag=True, help="One JSON object instead of panels.")
+@click.option("-p", "--parameter", "parameters", multiple=True, metavar="NAME=VALUE", help="Of the request.")
+@click.option("--request-id", default="", metavar="ID", help="As the model and the server's log see it.")
+@click.option("--sequence", default="", metavar="ID[:start][:end]", help="Correlation id, and what the request begins.")
+@click.option(
+    "--save", "folder", type=click.Path(path_type=Path), metavar="FOLDER", help="Pictures and other bytes to files."
+)
+@click.option("--json", "for_programs", is_flag=True, help="One JSON object, in a line, for each response.")
 def command(
     target: str,
     inputs: tuple[str, ...],
@@ -39,9 +48,13 @@ def command(
     outputs: tuple[str, ...],
     place: str,
     python: str | None,
+    parameters: tuple[str, ...],
+    request_id: str,
+    sequence: str,
+    folder: Path | None,
     for_programs: bool,
 ) -> None:
-    """Send one request to a model of TARGET and show the answer.
+    """Send one request to a model of TARGET and show the answer; of a decoupled model, each response as it comes.
 
     TARGET is a model repository, or a pipeline or step to build first (app.py:pipeline).
 
@@ -49,18 +62,34 @@ def command(
       triton-pyb run app.py:pipeline --input image=@photo.jpg
       triton-pyb run repository --model resize --input image=@a.jpg --input image=@b.jpg
       triton-pyb run repository --input x=@array.npy --input n=3 --on triton --json
+      triton-pyb run app.py:draw --input text=cat --save pictures
 
     An input given several times becomes the rows of one request.
     """
+    options = read_options(parameters, request_id, sequence)
+    saving = Saving(folder) if folder is not None else None
+    console = Console()
     with repository_of(target) as (repository, entry):
         name = _choose_model(repository, model or entry)
         with _running(repository, place, python) as triton:
-            values = read_inputs(inputs, triton.model_config(name))
-            answer = triton.infer(name, values, outputs=outputs or None)
-    if for_programs:
-        click.echo(as_json(name, answer))
+            config = triton.model_config(name)
+            values = read_inputs(inputs, config)
+            for answer in _answers(triton, config, values, outputs, options):
+                files = saving.save(answer) if saving is not None else None
+                if for_programs:
+                    click.echo(as_json(name, answer, files))
+                else:
+                    show(answer, console, files)
+
+
+def _answers(
+    triton: Any, config: dict[str, Any], values: dict[str, Any], outputs: tuple[str, ...], options: dict[str, Any]
+) -> Iterator[dict[str, NDArray[Any]]]:
+    """One answer; of a decoupled model, which a request may get any number of, as they come."""
+    if config.get("model_transaction_policy", {}).get("decoupled"):
+        yield from triton.stream_infer(config["name"], values, outputs=outputs or None, **options)
     else:
-        show(answer, Console())
+        yield triton.infer(config["name"], values, outputs=outputs or None, **options)
 
 
 def _choose_model(repository: Path, wanted: str | None) -> str:
@@ -98,7 +127,7 @@ def _choose_model(repository: Path, wanted: str | None) -> str:
 
 @contextmanager
 def _running(repository: Path, place: str, python: str | None) -> Iterator[Any]:
-    """Something with ``model_config(model)`` and ``infer(model, inputs, outputs=)``."""
+    """Something with `model_config`, `infer` and `stream_infer`."""
     if place == "emulator":
         from triton_pyb.emulator import EmulatedTriton
 
