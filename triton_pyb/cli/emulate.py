@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -36,7 +37,7 @@ PORT = click.IntRange(0, 65535)
 
 
 @click.command("emulate", context_settings={"ignore_unknown_options": True})
-@click.argument("repository", required=False, type=click.Path(exists=True, file_okay=False))
+@click.argument("repository", required=False, type=click.Path())
 @click.option("--model-repository", "repositories", multiple=True, help="As REPOSITORY; may be repeated.")
 @click.option("--http-port", type=PORT, default=8000, show_default=True, help="0: any free port.")
 @click.option("--grpc-port", type=PORT, default=8001, show_default=True, help="0: any free port.")
@@ -71,6 +72,11 @@ def command(repository: str | None, repositories: tuple[str, ...], others: tuple
             "triton-pyb emulate",
             "name a folder: triton-pyb emulate model_repository",
         )
+    for folder in folders:
+        if not Path(folder).is_dir():
+            raise UsageError(
+                "TPB722", f"there is no folder '{folder}'", "triton-pyb emulate", "name a model repository"
+            )
     for flag in _ignored(others):
         click.echo(f"triton-pyb emulate does not take {flag}: it has no effect here", err=True)
     sys.exit(_serve(folders, **options))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from triton_pyb.runtime.errors import TritonPybError
 
 #: Triton's status codes and the HTTP status each is answered with.
@@ -41,13 +43,19 @@ class InferenceFailed(TritonPybError):
         Triton's status code, e.g. ``"INVALID_ARG"``.
     status : int
         The HTTP status that goes with `code`.
+    log : str
+        What the models logged with level ERROR while they executed this request (of several that were joined:
+        without what is plainly another one's); empty where the server's log cannot be read.
     """
 
-    def __init__(self, message: str, code: str = "INTERNAL", where: str = "", fix: str = "") -> None:
-        super().__init__(code, message, where or "the answer of Triton", fix or _FIXES.get(code, _ASK_LOG))
-        self.args = (message, code, where, fix)
-        self.message = message
+    def __init__(self, message: str, code: str = "INTERNAL", where: str = "", fix: str = "", log: str = "") -> None:
+        super().__init__(code, message, where or "the answer of Triton", fix or fix_for(message, code, log))
+        self.args = (message, code, where, fix, log)
+        self.message, self.log = message, log
         self.status = HTTP_STATUS[code]
+
+    def __str__(self) -> str:
+        return super().__str__() + _quoted(self.log)
 
 
 class ContractBroken(InferenceFailed):
@@ -123,6 +131,43 @@ class LoadFailed(InferenceFailed):
 
 class NotEmulated(TritonPybError):
     """A feature of Triton that the emulator does not have; it never pretends."""
+
+
+#: Lines of a log that a rendered error quotes: the first ones tell who logged, the last ones what happened.
+_FIRST, _LAST = 10, 30
+
+#: How a step of this package begins what it answers itself, also behind "in ensemble 'e', ".
+#: Source: runtime/refusals.py.
+_STEP_SAYS = re.compile(r"^(?:in ensemble '[^']+', )*model '[^']+'(?=[,:])")
+#: What a step says about an input that its declaration refuses carries a code.
+_DECLARED = re.compile(r"\[TPB\d+\]")
+_MODEL_SAYS = "read the message: the model itself answers this request so"
+
+
+def fix_for(message: str, code: str, log: str = "", from_model: bool = False) -> str:
+    """The next thing to do, by who words the message: the server, or the model's own code.
+
+    Parameters
+    ----------
+    from_model : bool
+        It is known that a model worded it; else its form decides.
+    """
+    if code == "INTERNAL":
+        if log:
+            return "correct the model: the log below shows where it failed"
+        if _STEP_SAYS.match(message):
+            return "look into the server's log: it has the traceback"
+    elif (from_model or _STEP_SAYS.match(message)) and not _DECLARED.search(message):
+        return _MODEL_SAYS
+    return _FIXES.get(code, _ASK_LOG)
+
+
+def _quoted(log: str) -> str:
+    lines = log.splitlines()
+    if len(lines) > _FIRST + _LAST:
+        left_out = f"... ({len(lines) - _FIRST - _LAST} lines more in .log)"
+        lines = [*lines[:_FIRST], left_out, *lines[-_LAST:]]
+    return "".join(f"\n  log:   {line}".rstrip() for line in lines)
 
 
 _ASK_LOG = "read the message: it comes from the model or its server"

@@ -10,7 +10,7 @@ from concurrent.futures import Future
 
 from triton_pyb.emulator import classification
 from triton_pyb.emulator.contract import BrokenRule
-from triton_pyb.emulator.errors import ContractBroken, InferenceFailed, NeverAnswered
+from triton_pyb.emulator.errors import ContractBroken, InferenceFailed, NeverAnswered, fix_for
 from triton_pyb.emulator.loaded_model import LoadedModel
 from triton_pyb.emulator.meeting import Meeting
 from triton_pyb.emulator.messages import WireRequest, WireResponse
@@ -180,11 +180,23 @@ def classified(store: ModelStore, model: LoadedModel, response: WireResponse, co
 
 def failure_of(response: WireResponse, model: str) -> InferenceFailed | None:
     """The exception that a response stands for, or None."""
+    failure: InferenceFailed
     if response.fault is not None:
         finding = TritonPybError(*response.fault)
-        if isinstance(response.fault, BrokenRule):
-            return ContractBroken(response.fault.rule, finding)
-        return NeverAnswered(finding)
-    if response.error is not None:
-        return InferenceFailed(response.error.message, response.error.code, f"model '{model}'")
-    return None
+        rule = response.fault.rule if isinstance(response.fault, BrokenRule) else None
+        failure = NeverAnswered(finding) if rule is None else ContractBroken(rule, finding)
+        failure.log = _log(response)
+        return failure
+    if response.error is None:
+        return None
+    message, code, log = response.error.message, response.error.code, _log(response)
+    fix = fix_for(message, code, log, from_model=response.origin is not None)
+    return InferenceFailed(message, code, f"model '{model}'", fix, log)
+
+
+def _log(response: WireResponse) -> str:
+    """The records behind a failure, less what its message says already."""
+    if response.origin is None:
+        return ""
+    said = response.error.message if response.error is not None else ""
+    return "\n".join(record.message for record in response.origin.log if record.message not in said)

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import TextIO
+
+from triton_pyb.emulator import sources
+
+#: The code that the log has in front of what the client is told.
+_OURS = re.compile(r"\bTPB\d+ ")
 
 
 @dataclass(frozen=True)
@@ -32,6 +38,13 @@ class Record:
     def __str__(self) -> str:
         return f"{self.level[0]} {self.file}:{self.line}] {json.dumps(self.message, ensure_ascii=False)}"
 
+    def may_concern(self, failure: str) -> bool:
+        """False when it tells of another exception than the message `failure` does: of another request's."""
+        if "Traceback (most recent call last):" not in self.message and not _OURS.search(self.message):
+            return True
+        lines = [_OURS.sub("", line) for line in self.message.splitlines() if line[:1].strip() and line[-1] != ":"]
+        return any(line in failure for line in lines)
+
 
 class ServerLog:
     """Collects what models and server say.
@@ -42,13 +55,15 @@ class ServerLog:
         Everything logged since the start, oldest first.
     outputs : list of (str, str)
         ``("stdout" | "stderr", line)`` as the models' processes wrote them.
+    output_listeners : list of callable
+        Each gets ``stream, line``; the first one passes the lines on to this process's own streams.
     """
 
     def __init__(self, verbose: bool = False) -> None:
         self.records: list[Record] = []
         self.outputs: list[tuple[str, str]] = []
         self.listeners: list[Callable[[Record], None]] = []
-        self.output_listeners: list[Callable[[str, str], None]] = []
+        self.output_listeners: list[Callable[[str, str], None]] = [pass_on]
         self.settings: dict[str, object] = {
             "log_file": "",
             "log_info": True,
@@ -59,11 +74,13 @@ class ServerLog:
         }
         self._lock = threading.Lock()
 
-    def model(self, level: str, file: str, line: int, message: str) -> None:
+    def model(self, level: str, file: str, line: int, message: str) -> Record | None:
         """An entry from `pb_utils.Logger`; verbose ones are dropped unless asked for, as on the server."""
         if level == "VERBOSE" and not self.settings["log_verbose_level"]:
-            return
-        self._add(Record(level, file, line, message))
+            return None
+        record = Record(level, file, line, sources.restored(message))
+        self._add(record)
+        return record
 
     def server(self, level: str, message: str) -> None:
         """An entry of the server's own."""
@@ -82,6 +99,16 @@ class ServerLog:
             self.records.append(record)
         for listener in self.listeners:
             listener(record)
+
+
+def pass_on(stream: str, text: str) -> None:
+    """Print a line of a model's process where this process prints now: ``capsys``, ``-s`` and a terminal show it."""
+    target = sys.stderr if stream == "stderr" else sys.stdout
+    encoding = getattr(target, "encoding", None) or "utf-8"
+    try:
+        print(text.encode(encoding, "backslashreplace").decode(encoding), file=target, flush=True)
+    except ValueError:
+        pass  # it is closed: whoever captured it has gone, a late line has no reader
 
 
 def writer(stream: TextIO) -> Callable[[Record], None]:

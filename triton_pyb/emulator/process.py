@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import queue
+import select
 import socket
 import subprocess
 import sys
@@ -18,6 +19,8 @@ from .stub.errors import EmulatorError
 from .stub.wire import Channel, request_in, request_out, response_in, response_out
 
 Respond = Callable[[int, WireResponse | None, int], None]
+
+_PIPE_BYTES = 65536  # all that a pipe holds
 
 _STUB_FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "stub")
 
@@ -86,11 +89,11 @@ class ModelProcess:
         finally:
             theirs.close()
         self._channel = Channel(ours)
+        self._printed = [_Printed(name, getattr(self._process, name), host) for name in ("stdout", "stderr")]
         self._threads = [
             threading.Thread(target=self._read, daemon=True),
             threading.Thread(target=self._dispatch, daemon=True),
-            threading.Thread(target=self._copy, args=("stdout", self._process.stdout), daemon=True),
-            threading.Thread(target=self._copy, args=("stderr", self._process.stderr), daemon=True),
+            *(threading.Thread(target=printed.copy, daemon=True) for printed in self._printed),
         ]
         for thread in self._threads:
             thread.start()
@@ -235,6 +238,8 @@ class ModelProcess:
             message = self._incoming.get()
             assert message is not None
             kind, *arguments = message
+            for printed in self._printed:
+                printed.catch_up()  # who has an answer also finds what was printed before it
             if kind == "respond":
                 self._respond(*arguments)
             elif kind == "executed":
@@ -281,9 +286,38 @@ class ModelProcess:
             batch.open.clear()
             batch.executed.set()
 
-    def _copy(self, stream: str, pipe: Any) -> None:
-        for line in iter(pipe.readline, b""):
-            self._host.output(stream, line.decode("utf-8", "replace").rstrip("\n"))
+
+class _Printed:
+    """One output stream of the process, handed to the host line by line."""
+
+    def __init__(self, stream: str, pipe: Any, host: Any) -> None:
+        self._stream, self._pipe, self._host = stream, pipe, host
+        os.set_blocking(pipe.fileno(), False)
+        self._lock = threading.Lock()
+        self._rest = b""
+
+    def copy(self) -> None:
+        """Until the stream ends."""
+        poll = select.poll()
+        poll.register(self._pipe, select.POLLIN)
+        while self.catch_up():
+            poll.poll()
+
+    def catch_up(self) -> bool:
+        """Hand on the lines that are there now; False when the stream has ended."""
+        with self._lock:
+            if self._pipe.closed:
+                return False
+            try:
+                chunk = os.read(self._pipe.fileno(), _PIPE_BYTES)
+            except BlockingIOError:
+                return True
+            *lines, self._rest = (self._rest + chunk).split(b"\n")
+            if not chunk and self._rest:
+                lines, self._rest = [self._rest], b""
+            for line in lines:
+                self._host.output(self._stream, line.decode("utf-8", "replace"))
+            return bool(chunk)
 
 
 class ChildRefused(Exception):

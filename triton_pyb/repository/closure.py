@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
+from triton_pyb.emulator import sources
 from triton_pyb.runtime.errors import did_you_mean
 from triton_pyb.runtime.steps import StepMark
 
@@ -98,6 +99,7 @@ class _Walk:
                 reading = read_imports(module.path, module.name)
                 self.read[module.name] = (module, reading)
                 self.files[module.inside] = module.path
+                sources.remember(module.path)
                 for imported in reading.imports:
                     self.imports(imported, module)
                 for resource in reading.resources:

@@ -118,6 +118,19 @@ class WireFault(NamedTuple):
     fix: str
 
 
+class Origin(NamedTuple):
+    """The execution that an error came out of; known to the server half alone, it never travels.
+
+    Attributes
+    ----------
+    log : tuple
+        The records of level ERROR that were logged during it.
+    """
+
+    model: str
+    log: Tuple[Any, ...]
+
+
 @dataclass
 class WireResponse:
     """One response.
@@ -134,6 +147,8 @@ class WireResponse:
         A real client would now wait for ever, or find the server dead; `outputs` and `error` mean nothing then.
     dropped : list of str
         Tensors the author put in and nobody asked for: an undeclared name ends here without a word.
+    origin : Origin
+        Of an error or a fault; None when no model ran.
     """
 
     outputs: List[WireTensor] = field(default_factory=list)
@@ -142,6 +157,7 @@ class WireResponse:
     final: bool = True
     fault: Optional[WireFault] = None
     dropped: List[str] = field(default_factory=list)
+    origin: Optional[Origin] = None
 
 
 def wire_tensor(name: str, datatype: str, data: Any, shape: Optional[Sequence[int]] = None) -> WireTensor:
