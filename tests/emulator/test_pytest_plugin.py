@@ -1,19 +1,25 @@
-"""The fixture `triton`."""
+"""The fixtures of the pytest plugin, in sessions of their own as an author's tests are."""
 
 from __future__ import annotations
 
+import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from tests.emulator.models import tensors, write
+from tests.emulator.models import ensemble, execute, tensors, write
 from triton_pyb.emulator import InferenceFailed
 from triton_pyb.emulator.pytest_plugin import TritonFixture
+from triton_pyb.server import RealTriton
 
 pytest_plugins = ["pytester"]
 
+ROOT = Path(__file__).parents[2]
+PYPROJECT = ROOT / "pyproject.toml"
 IO = tensors(("input", "IN", "FP32", [2]), ("output", "OUT", "FP32", [2]))
 APP = """
 from __future__ import annotations
@@ -36,6 +42,41 @@ def total(x: Annotated[np.ndarray, Tensor("FP32", (2,))]) -> Annotated[float, Te
 
 pipeline = Pipeline("both", [lengths, total], max_batch_size=4)
 """
+#: Calls "scorer" with its input and gives the answer, or the error, on.
+CALLER = execute(
+    """
+answers = []
+for r in requests:
+    x = pb_utils.get_input_tensor_by_name(r, "IN").as_numpy()
+    called = pb_utils.InferenceRequest(
+        model_name="scorer", requested_output_names=["SCORE"], inputs=[pb_utils.Tensor("X", x)]
+    ).exec()
+    if called.has_error():
+        answers.append(pb_utils.InferenceResponse(error=called.error()))
+    else:
+        score = pb_utils.get_output_tensor_by_name(called, "SCORE").as_numpy()
+        answers.append(pb_utils.InferenceResponse([pb_utils.Tensor("OUT", score)]))
+return answers
+"""
+)
+
+
+@pytest.fixture
+def installed(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    """A folder for a session's files, where the package is found as pip would have installed it."""
+    points = re.findall(r'^\[project\.entry-points\.(?:"(.*)"|(\w+))\]\n((?:.+\n)+)', PYPROJECT.read_text(), re.M)
+    info = pytester.path / "site" / "triton_pyb-0.1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: triton_pyb\nVersion: 0.1.0\n")
+    text = "".join(f"[{quoted or plain}]\n{lines}" for quoted, plain, lines in points)
+    (info / "entry_points.txt").write_text(text.replace('"', ""))
+    monkeypatch.setenv("PYTHONPATH", f"{info.parent}:{ROOT}")
+    return pytester
+
+
+def outcome(session: pytest.Pytester, *arguments: str) -> pytest.RunResult:
+    """One session of its own, as a shell starts it."""
+    return session.runpytest_subprocess("-p", "no:cacheprovider", "--strict-markers", *arguments)
 
 
 def test_a_repository_and_a_model_folder(triton: TritonFixture, tmp_path: Path) -> None:
@@ -84,6 +125,251 @@ def test_a_pipeline_and_a_function(
     assert isinstance(bad, InferenceFailed) and bad.code == "INVALID_ARG" and "empty" in bad.message
     assert server.batches("lengths") == [(1, 1)]
     assert triton.load(app.lengths, inline=inline).infer("lengths", {"text": "ab"})["x"].tolist() == [[2, 2]]
+
+
+SAME_TESTS = """
+import numpy as np
+import pytest
+from triton_pyb.emulator import InferenceFailed, LoadFailed
+
+@pytest.mark.parametrize("target", ["repository", "repository/echo"])
+def test_folders(triton, target):
+    server = triton.load(target)
+    assert server.infer("echo", {"IN": [1, 2]})["OUT"].tolist() == [[1, 2]]
+    assert server.async_infer("echo", {"IN": [1, 3]}).result()["OUT"].tolist() == [[1, 3]]
+    assert "echo" in server.model_names()
+    assert ("whole" in server.model_names()) == (target == "repository")
+
+def test_a_pipeline(triton):
+    server = triton.load("app.py:pipeline")
+    assert server.entry == "both"
+    assert server.infer("both", {"text": "abc"})["sum"].ravel().tolist() == [6.0]
+    with pytest.raises(InferenceFailed, match="empty") as failed:
+        server.infer(server.entry, {"text": ""})
+    assert failed.value.code == "INVALID_ARG"
+
+def test_a_function(triton):
+    from app import lengths
+    assert triton.load(lengths).infer("lengths", {"text": "ab"})["x"].tolist() == [[2, 2]]
+
+def test_an_ensemble(triton):
+    server = triton.load("repository")
+    assert server.infer("whole", {"X": [4, 5]})["Y"].tolist() == [[4, 5]]
+    assert server.client().is_model_ready("whole")
+
+def test_a_model_that_does_not_load(triton):
+    with pytest.raises(LoadFailed, match="no such tokenizer"):
+        triton.load("broken")
+
+def test_golden(triton):
+    triton.golden("cases/echo", triton.load("repository"), "echo", {"IN": [1, 2]}, {"IN": np.ones((1, 3), "f4")})
+
+def test_golden_text(triton):
+    triton.golden("cases/text", triton.load("texts"), "text", {"IN": ["a", "\\u00e9"]})
+
+def test_batches(triton):
+    server = triton.load("repository")
+    server.infer("echo", {"IN": [1, 2]})
+    assert server.batches("echo") == [(1,)]
+
+@pytest.mark.triton(release="21.10")
+def test_an_old_release(triton):
+    assert triton.load("repository/echo").client().get_server_metadata()["version"] == "2.15.0"
+
+@pytest.mark.triton(mode="faithful")
+def test_faithful(triton):
+    assert triton.load("wrong").infer("wrong", {"IN": [1, 2]})["OUT"].tolist() == [[1, 2, 3]]
+
+@pytest.mark.triton(strict_off=["shape"])
+def test_one_check_off(triton):
+    assert triton.load("wrong").infer("wrong", {"IN": [1, 2]})["OUT"].tolist() == [[1, 2, 3]]
+
+def test_strict(triton):
+    triton.load("wrong").infer("wrong", {"IN": [1, 2]})
+"""
+
+
+def write_same_tests(session: pytest.Pytester) -> None:
+    repository = session.path / "repository"
+    write(repository, "echo", "max_batch_size: 4\n" + IO)
+    ends = tensors(("input", "X", "FP32", [2]), ("output", "Y", "FP32", [2]))
+    write(repository, "whole", ensemble(ends, [("echo", {"IN": "X"}, {"OUT": "Y"})]), None)
+    write(session.path, "broken", IO, "raise ImportError('no such tokenizer')\n")
+    three = 'OUT = np.array([[1, 2, 3]], "f4")\nreturn [pb_utils.InferenceResponse([pb_utils.Tensor("OUT", OUT)])]'
+    write(session.path, "wrong", "max_batch_size: 4\n" + IO, execute(three))
+    write(
+        session.path / "texts",
+        "text",
+        "max_batch_size: 4\n" + tensors(("input", "IN", "STRING", [2]), ("output", "OUT", "STRING", [2])),
+    )
+    session.makepyfile(app=APP, test_same=SAME_TESTS)
+
+
+@pytest.mark.real_triton
+def test_the_same_tests_on_the_emulator_and_on_a_real_triton(installed: pytest.Pytester) -> None:
+    """Recorded on the real one, replayed on the emulator; what only an emulator can be is skipped, and says so."""
+    write_same_tests(installed)
+    real = outcome(installed, "--triton=real", "--triton-record", "-rs")
+    real.assert_outcomes(passed=11, skipped=2)
+    real.stdout.fnmatch_lines(["*only the emulator has `batches`*", "*the server that is here is not release 21.10*"])
+    recorded = json.loads((installed.path / "cases" / "echo.json").read_text())
+    assert [sorted(case) for case in recorded["cases"]] == [["inputs", "outputs"], ["error", "inputs"]]
+    emulated = outcome(installed)
+    emulated.assert_outcomes(passed=12, failed=1)
+    emulated.stdout.fnmatch_lines(
+        ["*TPB573 got shape [[]1,3[]], config.pbtxt declares [[]-1,2[]]*", "FAILED test_same.py::test_strict*"]
+    )
+    with np.load(installed.path / "cases" / "echo.npz") as kept:
+        changed = {name: array + ("out" in name) for name, array in kept.items()}
+    np.savez(installed.path / "cases" / "echo.npz", **changed)
+    differing = outcome(installed, "-k", "test_golden")
+    differing.assert_outcomes(passed=1, failed=1, deselected=11)
+    differing.stdout.fnmatch_lines(["E*echo, request 0, output 'OUT'"])
+
+
+@pytest.mark.real_triton
+def test_on_a_running_server(installed: pytest.Pytester, tmp_path: Path) -> None:
+    repository = installed.path / "repository"
+    write(repository, "echo", "max_batch_size: 4\n" + IO)
+    write(installed.path, "elsewhere", IO)
+    installed.makepyfile(
+        """
+        def test_there(triton):
+            assert triton.load("repository/echo").infer("echo", {"IN": [1, 2]})["OUT"].tolist() == [[1, 2]]
+
+        def test_elsewhere(triton):
+            triton.load("elsewhere")
+        """
+    )
+    with RealTriton(repository, model_control_mode="explicit") as server:
+        result = outcome(installed, f"--triton={server.http_url}")
+        assert not server.is_model_ready("echo")
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "E*TPB625 this server sees no model 'elsewhere', its repository has echo",
+            "E*put the model's folder into the server's repository, or use --triton=real",
+        ]
+    )
+
+
+@pytest.mark.real_triton
+def test_two_models_of_one_name(installed: pytest.Pytester) -> None:
+    write(installed.path, "echo", IO)
+    installed.makepyfile("def test_twice(triton):\n    triton.load('echo')\n    triton.load('echo')\n")
+    outcome(installed).assert_outcomes(passed=1)
+    result = outcome(installed, "--triton=real")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["E*TPB624 another model 'echo' is loaded by this test"])
+
+
+def test_golden_cases_that_are_missing_or_of_other_requests(triton: TritonFixture, tmp_path: Path) -> None:
+    from triton_pyb.emulator import golden
+
+    server = triton.load(write(tmp_path, "echo", IO))
+    with pytest.raises(Exception, match="TPB578 there is no '.*cases/none.json'"):
+        golden.replay(tmp_path / "cases" / "none", server, "", (), rtol=0, atol=0)
+    golden.record(tmp_path / "cases" / "one", server, "echo", [{"IN": [1, 2]}], {})
+    golden.replay(tmp_path / "cases" / "one", server, "", (), rtol=0, atol=0)
+    with pytest.raises(Exception, match="TPB579 '.*cases/one' holds other requests than the test sends"):
+        golden.replay(tmp_path / "cases" / "one", server, "echo", [{"IN": [1, 3]}], rtol=0, atol=0)
+
+
+def test_the_options_are_told(installed: pytest.Pytester) -> None:
+    installed.makepyfile("def test_nothing():\n    pass\n")
+    outcome(installed, "--markers").stdout.fnmatch_lines(
+        ['@pytest.mark.triton(mode="strict" | "faithful", release="24.10", strict_off=[[]"rows", ...[]]): what every *']
+    )
+    wrong = outcome(installed, "--triton=reel")
+    assert wrong.ret == pytest.ExitCode.USAGE_ERROR
+    wrong.stderr.fnmatch_lines(["ERROR: --triton=reel: write emulated, real, http://host:port or grpc://host:port"])
+
+
+def test_nothing_knows_real_servers(monkeypatch: pytest.MonkeyPatch) -> None:
+    from triton_pyb.emulator import places
+
+    monkeypatch.setattr(places, "entry_points", lambda group, name: [])
+    with pytest.raises(Exception, match="TPB577 nothing here can run models on 'real'"):
+        places.find_place("real", pytest.skip)
+
+
+def test_fake_models(triton: TritonFixture, tmp_path: Path) -> None:
+    seen = []
+
+    def scorer(X: np.ndarray[object, np.dtype[np.float32]]) -> dict[str, object]:
+        seen.append(X.tolist())
+        if X[0] < 0:
+            raise InferenceFailed("no score below zero", "INVALID_ARG")
+        return {"SCORE": X / X.sum(), "OTHER": X}
+
+    folder = write(tmp_path, "caller", IO, CALLER)
+    server = triton.load(folder, fake_models={"scorer": scorer})
+    assert server.infer("caller", {"IN": [1, 3]})["OUT"].tolist() == [0.25, 0.75]
+    with pytest.raises(InferenceFailed, match="no score below zero") as failed:
+        server.infer("caller", {"IN": [-1, 3]})
+    assert failed.value.code == "INTERNAL"  # what a BLS caller passes on without a code of its own
+    assert seen == [[1, 3], [-1, 3]]
+    absent = triton.load(folder, fake_models={"scorer": lambda X: {"OTHER": X}})
+    with pytest.raises(InferenceFailed, match="unexpected inference output 'SCORE' for model 'scorer'"):
+        absent.infer("caller", {"IN": [1, 3]})
+    broken = triton.load(folder, fake_models={"scorer": lambda Y: {}})
+    with pytest.raises(InferenceFailed, match="unexpected keyword argument 'X'"):
+        broken.infer("caller", {"IN": [1, 3]})
+
+
+def test_a_fake_model_that_streams(triton: TritonFixture, tmp_path: Path) -> None:
+    body = """
+x = pb_utils.get_input_tensor_by_name(requests[0], "IN")
+called = pb_utils.InferenceRequest(
+    model_name="counter", requested_output_names=["N"], inputs=[pb_utils.Tensor("X", x.as_numpy())]
+).exec(decoupled=True)
+n = [each.output_tensors()[0].as_numpy()[0] for each in called if each.output_tensors()]
+assert pb_utils.is_model_ready("counter")
+return [pb_utils.InferenceResponse([pb_utils.Tensor("OUT", np.array(n, "f4"))])]
+"""
+
+    def counter(X: object) -> object:
+        yield {"N": np.array([1], "f4")}
+        yield {"N": np.array([2], "f4")}
+
+    folder = write(tmp_path, "caller", IO, execute(body))
+    server = triton.load(folder, fake_models={"counter": counter})
+    assert server.infer("caller", {"IN": [0, 0]})["OUT"].tolist() == [1, 2]
+    folder = write(tmp_path, "plain", IO, CALLER)
+    server = triton.load(folder, fake_models={"scorer": counter})
+    with pytest.raises(InferenceFailed, match="Model scorer is using the decoupled"):
+        server.infer("plain", {"IN": [0, 0]})
+
+
+def test_pb_utils_comes_and_goes(installed: pytest.Pytester) -> None:
+    installed.makepyfile(
+        """
+        import sys
+        import pytest
+
+        def test_there(pb_utils):
+            import triton_python_backend_utils
+            import numpy as np
+            assert triton_python_backend_utils is pb_utils
+            tensor = triton_python_backend_utils.Tensor("X", np.zeros(2, "f4"))
+            assert (tensor.name(), tensor.as_numpy().tolist()) == ("X", [0, 0])
+
+        def test_gone():
+            assert not [name for name in sys.modules if name.endswith("python_backend_utils")]
+            with pytest.raises(ModuleNotFoundError):
+                import triton_python_backend_utils
+
+        def test_beside_an_inline_model(pb_utils, triton):
+            import triton_python_backend_utils
+            server = triton.load("echo", inline=True)
+            assert server.infer("echo", {"IN": [1, 2]})["OUT"].tolist() == [1, 2]
+
+        def test_gone_again():
+            assert not [name for name in sys.modules if name.endswith("python_backend_utils")]
+        """
+    )
+    write(installed.path, "echo", IO)
+    outcome(installed).assert_outcomes(passed=4)
 
 
 def test_importing_the_plugin_is_cheap() -> None:

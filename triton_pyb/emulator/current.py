@@ -92,3 +92,22 @@ def dismiss(model: Model) -> None:
                 sys.modules[name] = module
         _replaced.clear()
         setattr(threading.Thread, "start", _start_thread)  # noqa: B010
+
+
+@contextlib.contextmanager
+def stand_in(module: ModuleType) -> Iterator[None]:
+    """``import triton_python_backend_utils`` gives `module` inside, and afterwards what it gave before."""
+    before = sys.modules.get(surface.PB_UTILS)
+    sys.modules[surface.PB_UTILS] = module
+    try:
+        yield
+    finally:
+        with _lock:
+            for name, there in _replaced.items():  # an inline model is alive: it took the name over
+                if there is module:
+                    _replaced[name] = before
+            if sys.modules.get(surface.PB_UTILS) is module:
+                sys.modules.pop(surface.PB_UTILS)
+            over = isinstance(before, _Proxy) and not _alive
+            if surface.PB_UTILS not in sys.modules and before is not None and not over:
+                sys.modules[surface.PB_UTILS] = before

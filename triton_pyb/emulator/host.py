@@ -6,12 +6,19 @@ import queue
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from triton_pyb.emulator import fake_models
 from triton_pyb.emulator.errors import InferenceFailed
 from triton_pyb.emulator.messages import WireError, WireRequest, WireResponse
 from triton_pyb.emulator.validation import RequestRefused
 
 if TYPE_CHECKING:
     from triton_pyb.emulator.model_store import ModelStore
+
+_DECOUPLED = (
+    "Model {} is using the decoupled. The current BLS request call doesn't support models using the decoupled"
+    " transaction policy. Please use 'decoupled=True' argument to the 'exec' or 'async_exec' calls for decoupled"
+    " models.'"
+)
 
 
 class ModelHost:
@@ -24,18 +31,20 @@ class ModelHost:
 
     def infer(self, request: WireRequest, decoupled: bool) -> Iterator[WireResponse]:
         responses: queue.SimpleQueue[WireResponse] = queue.SimpleQueue()
+        fake = self._store.machine.fakes.get(request.model_name)
         try:
+            if fake is not None:
+                if fake_models.is_decoupled(fake) and not decoupled:
+                    raise RequestRefused(_DECOUPLED.format(request.model_name))
+                yield from fake_models.answer(fake, request)
+                return
             model = self._store.find(request.model_name, request.model_version)
             if model is None:
                 raise RequestRefused(
                     f"Failed for execute the inference request. Model '{request.model_name}' is not ready."
                 )
             if model.decoupled and not decoupled:
-                raise RequestRefused(
-                    f"Model {model.name} is using the decoupled. The current BLS request call doesn't support"
-                    " models using the decoupled transaction policy. Please use 'decoupled=True' argument to"
-                    " the 'exec' or 'async_exec' calls for decoupled models.'"
-                )
+                raise RequestRefused(_DECOUPLED.format(model.name))
             model.submit(request, responses.put, chain=self.chain)
         except RequestRefused as error:
             yield WireResponse(error=WireError(error.code, error.message, "request"))
@@ -64,6 +73,8 @@ class ModelHost:
         return None
 
     def is_model_ready(self, name: str, version: str) -> bool:
+        if name in self._store.machine.fakes:
+            return True
         model = self._store.find(name, int(version) if version else -1)
         return model is not None and model.ready()[0]
 

@@ -32,6 +32,7 @@ class Machine:
     cwd: str | None = None
     environment: dict[str, str] = field(default_factory=dict)
     factories: dict[str, Callable[[], object]] = field(default_factory=dict)
+    fakes: dict[str, Callable[..., Any]] = field(default_factory=dict)
 
     @property
     def clients_wait(self) -> bool:

@@ -77,6 +77,7 @@ class TritonFixture:
             As `EmulatedTriton` takes them, e.g. ``mode="faithful"``, ``release="21.10"``,
             ``fake_models={"scorer": function}``.
         """
+        __tracebackhide__ = True
         server = self._place.load(target, {**self._options, **options})
         self._servers.append(server)
         return server

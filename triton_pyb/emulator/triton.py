@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -52,6 +52,9 @@ class EmulatedTriton:
     model_control_mode : {"none", "explicit", "poll"}
         ``"explicit"`` loads `load_models` only (``["*"]`` for all) and allows `load_model` and `unload_model`;
         ``"poll"`` follows the folders whenever `poll` is called.
+    fake_models : dict
+        Model name to a plain function that answers when a model calls that name (BLS): it gets the arrays by
+        their names and returns a dict of arrays; a generator function is a decoupled model.
     exit_on_error : bool
         Raise on entry when a model does not load; else it is just not ready.
 
@@ -76,6 +79,7 @@ class EmulatedTriton:
         load_models: Sequence[str] = (),
         exit_on_error: bool = True,
         environment: Mapping[str, str] | None = None,
+        fake_models: Mapping[str, Callable[..., Any]] | None = None,
     ) -> None:
         _one_of("mode", mode, ("strict", "faithful"))
         _one_of("model_control_mode", model_control_mode, ("none", "explicit", "poll"))
@@ -99,6 +103,7 @@ class EmulatedTriton:
             auto_complete=auto_complete,
             environment=dict(environment or {}),
             factories=self._served.factories,
+            fakes=dict(fake_models or {}),
         )
         self._store = ModelStore(self._served.repositories, machine, model_control_mode)
         self._wanted = list(load_models) if model_control_mode == "explicit" else self._served.only

@@ -1,0 +1,67 @@
+"""Where the models of a test run: in the emulator, or in what a floor above this one knows to start.
+
+The entry point group ``triton_pyb.servers`` names classes that are called with the value of ``--triton`` and a
+function that skips a test, and give a `Place`: ``real`` for ``--triton=real``, ``url`` for an address.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.metadata import entry_points
+from typing import Any, NoReturn, Protocol
+
+from triton_pyb.emulator.targets import EmulatorMisused
+from triton_pyb.emulator.triton import EmulatedTriton
+
+#: Called with a reason; does not return.
+Skip = Callable[[str], NoReturn]
+
+
+class Place(Protocol):
+    """Something that serves the models of one test after the other."""
+
+    def load(self, target: Any, options: dict[str, Any]) -> Any:
+        """What serves `target`, with the methods of `EmulatedTriton`; the options are its keywords."""
+
+    def unload(self, server: Any) -> None:
+        """Take what `load` gave out of service."""
+
+    def close(self) -> None:
+        """The session is over."""
+
+
+class Emulator:
+    """An `EmulatedTriton` for each `load`."""
+
+    def load(self, target: Any, options: dict[str, Any]) -> EmulatedTriton:
+        __tracebackhide__ = True
+        server = EmulatedTriton(target, **options)
+        server.start()
+        return server
+
+    def unload(self, server: EmulatedTriton) -> None:
+        server.stop()
+
+    def close(self) -> None:
+        return None
+
+
+def find_place(where: str, skip: Skip) -> Place:
+    """The place that ``--triton=where`` means.
+
+    Raises
+    ------
+    EmulatorMisused
+        When nothing is installed that knows real servers.
+    """
+    if where == "emulated":
+        return Emulator()
+    for point in entry_points(group="triton_pyb.servers", name="url" if "://" in where else where):
+        place: Place = point.load()(where, skip)
+        return place
+    raise EmulatorMisused(
+        "TPB577",
+        f"nothing here can run models on '{where}'",
+        "--triton",
+        "install triton_pyb with pip, or leave --triton out: the emulator needs nothing else",
+    )
