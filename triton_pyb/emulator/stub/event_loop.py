@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import contextlib
 import threading
 from typing import Any, List, Optional
@@ -21,6 +22,7 @@ class EventLoop:
         self._loop: Optional[asyncio.AbstractEventLoop] = None
         self._thread: Optional[threading.Thread] = None
         self._awaited: List[Any] = []
+        self._ended = False
         self._background: List[Any] = []
         stub.background_done = self._done
 
@@ -28,6 +30,8 @@ class EventLoop:
         """Wait for its result."""
         future = asyncio.run_coroutine_threadsafe(coroutine, self._started())
         self._awaited.append(future)
+        if self._ended:  # it ended before the future stood in the list
+            self._give_up()
         try:
             return future.result()
         finally:
@@ -69,9 +73,13 @@ class EventLoop:
                     f"execute of '{self._stub.instance_name}'",
                     "Raise an Exception, or answer the request with an error.",
                 ) from end
-            for future in self._awaited:
-                if not future.done():
-                    future.set_exception(EmulatorError(*self._stub.fault))
+            self._ended = True
+            self._give_up()
+
+    def _give_up(self) -> None:
+        for future in list(self._awaited):
+            with contextlib.suppress(concurrent.futures.InvalidStateError):
+                future.set_exception(EmulatorError(*self._stub.fault))
 
     def _done(self, future: Any) -> None:
         error = future.exception()
