@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -53,3 +54,45 @@ def test_a_closed_standard_input_is_an_error_with_a_code(models: Path) -> None:
     ended = subprocess.run(["/bin/sh", "-c", command], capture_output=True, text=True, timeout=60, check=False)
     assert ended.returncode == 2
     assert "Traceback" not in ended.stderr
+
+
+def ended(command: str, folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    cli = f"'{sys.executable}' -m triton_pyb.cli"
+    return subprocess.run(
+        ["/bin/bash", "-c", command.replace("CLI", cli)],
+        cwd=folder, env={**os.environ, **variables}, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("command", ["CLI --help", "CLI inspect models", "CLI inspect models --json"])
+def test_a_full_disk_below_the_output(models: Path, command: str) -> None:
+    done = ended(command + " > /dev/full", models.parent)
+    assert done.returncode == 1
+    assert done.stderr == "the output cannot be written: No space left on device\n"
+
+
+def test_a_reader_that_went_away(models: Path) -> None:
+    done = ended("(sleep 0.5; CLI inspect models) | true", models.parent)
+    assert done.stderr == ""
+
+
+def test_letters_that_the_terminal_lacks(models: Path) -> None:
+    done = ended("CLI build app.py:pipeline again", models.parent, PYTHONIOENCODING="ascii")
+    assert done.returncode == 0, done.stderr
+    assert "\\u2502 x FP32" in done.stdout
+
+
+def test_ctrl_c_is_no_traceback(models: Path, tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text("import os, signal, time\nos.kill(os.getpid(), signal.SIGINT)\ntime.sleep(9)\n")
+    done = ended("CLI build app.py models", tmp_path)
+    assert (done.returncode, done.stderr) == (130, "")
+
+
+def test_an_empty_name_of_a_repository(models: Path) -> None:
+    done = ended("CLI build app.py:pipeline ''", models.parent)
+    assert done.returncode == 1 and done.stderr.startswith("TPB437 the repository has no name\n")
+
+
+def test_no_folder_to_emulate(tmp_path: Path) -> None:
+    done = ended("CLI emulate nosuch", tmp_path)
+    assert done.returncode == 2 and done.stderr.startswith("TPB722 there is no folder 'nosuch'\n")

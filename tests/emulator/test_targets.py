@@ -48,3 +48,22 @@ def test_a_builder_that_fails_leaves_nothing_behind(monkeypatch: pytest.MonkeyPa
     with pytest.raises(ValueError, match="no"):
         resolve(object(), None)
     assert not seen[0].exists()
+
+
+APP = """
+from triton_pyb import Annotated, Name, model
+
+
+@model
+def shout(text: str) -> Annotated[str, Name("loud")]:
+    return text.upper()
+"""
+
+
+def test_a_file_of_an_application_is_one(tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text(APP)
+    for target in (tmp_path / "app.py", f"{tmp_path}/app.py"):
+        served = resolve(target, None)
+        assert served.entry == "shout" and (served.repositories[0] / "shout/config.pbtxt").is_file()
+        assert served.temporary is not None
+        served.temporary.cleanup()

@@ -47,3 +47,43 @@ def test_a_file_with_a_dot_in_its_name_is_refused_for_that(tmp_path: Path, write
     assert "TPB429 'my.app.py' cannot be imported by this name" in result.stderr
     assert "rename the file" in result.stderr
     assert os.listdir(tmp_path) == ["author"]
+
+
+def test_a_folder_named_like_the_staging_folder_costs_nobody_a_file(tmp_path: Path, write: Write) -> None:
+    author = write(**{"app.py": STEP})
+    staging = tmp_path / ".models.triton_pyb-staging"
+    precious = write(staging.name, **{"thesis.txt": "ten years of work"}) / "thesis.txt"
+    with pytest.raises(BuildError) as caught:
+        build(f"{author}/app.py:shout", tmp_path / "models")
+    assert caught.value.code == "TPB438"
+    assert caught.value.what == f"'{staging}' was not made by triton_pyb, and what lies in it would be cleared"
+    assert precious.read_text() and not (tmp_path / "models").exists()
+    precious.unlink()
+    build(f"{author}/app.py:shout", tmp_path / "models")  # an empty one costs nothing
+    assert not staging.exists()
+
+
+def test_a_link_to_nothing_is_named(tmp_path: Path, write: Write) -> None:
+    author = write(**{"app.py": STEP})
+    (tmp_path / "models").symlink_to("gone")
+    with pytest.raises(BuildError) as caught:
+        build(f"{author}/app.py:shout", tmp_path / "models")
+    assert caught.value.code == "TPB436"
+    assert caught.value.what == f"'{tmp_path}/models' is a symbolic link to 'gone', which does not exist"
+
+
+def test_a_repository_without_a_name(write: Write) -> None:
+    with pytest.raises(BuildError) as caught:
+        build(f"{write(**{'app.py': STEP})}/app.py:shout", "")
+    assert (caught.value.code, caught.value.what) == ("TPB437", "the repository has no name")
+
+
+def test_a_list_of_several_models_has_no_entry(tmp_path: Path, write: Write) -> None:
+    more = "    @preprocess\n    def quiet(text: str) -> Annotated[str, Name('b')]:\n        return text\n"
+    author = write(
+        **{"app.py": STEP + "\n    from triton_pyb import Annotated, Name\n" + more + "    both = [shout, quiet]\n"}
+    )
+    built = build(f"{author}/app.py:both", tmp_path / "models")
+    assert (built.models, built.entry) == (("shout", "quiet"), "")
+    result = CliRunner().invoke(main, ["build", f"{author}/app.py:both", str(tmp_path / "models")])
+    assert result.exit_code == 0 and "what a client calls" not in result.output

@@ -90,7 +90,7 @@ def test_two_builds_at_once(project: Path) -> None:
 
 
 def test_what_a_killed_build_left_is_cleared(project: Path) -> None:
-    write(project / ".models.triton_pyb-staging", {"scale/1/model.py": "half"})
+    write(project / ".models.triton_pyb-staging", {"scale/1/model.py": "half", staging.MARKER: ""})
     rebuild(project)
     assert names(project) == ["models", "project"]
     assert "mid + 9" in (project / "models/shift/1/app.py").read_text()

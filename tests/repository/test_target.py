@@ -148,3 +148,19 @@ def test_no_choice_or_too_many(write: Write, text: str, count: str) -> None:
 def test_a_module_that_exits(write: Write) -> None:
     folder = write(**{"app.py": "import sys\nsys.exit(3)\n"})
     mistake(f"{folder}/app.py", "TPB402")
+
+
+def test_an_exception_of_any_kind(write: Write) -> None:
+    folder = write(**{"app.py": "class Odd(BaseException):\n    pass\n\n\nraise Odd('no')\n"})
+    error = mistake(f"{folder}/app.py", "TPB402")
+    assert error.what == f"'{folder}/app.py' cannot be imported: Odd: no"
+    assert f"{folder}/app.py:5" in error.where
+
+
+def test_the_traceback_of_a_mistake_shows_the_author_alone(write: Write) -> None:
+    folder = write(**{"app.py": STEP.replace("text: str", "text: dict")})
+    with pytest.raises(DeclarationError) as caught:
+        load_target(f"{folder}/app.py")
+    files = [str(entry.path) for entry in caught.traceback]
+    assert [file for file in files if "importlib" in file or "/runtime/" in file] == []
+    assert files[-1] == f"{folder}/app.py"

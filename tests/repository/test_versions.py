@@ -119,3 +119,35 @@ def test_after_an_exchange_nothing_goes_that_the_old_ensemble_uses(tmp_path: Pat
     assert versions(models) == {"scale": ["1", "2"], "shift": ["1", "2"], "sums": ["1", "2"]}
     publish(tmp_path, pipeline_text(offset="4"), keep=1)
     assert versions(models) == {"scale": ["2", "3"], "shift": ["2", "3"], "sums": ["2", "3"]}
+
+
+def test_a_plain_build_is_the_first_version_that_is_kept(tmp_path: Path) -> None:
+    write(tmp_path, {"app.py": pipeline_text()})
+    build(f"{tmp_path}/app.py:pipeline", tmp_path / "models")
+    models = publish(tmp_path, pipeline_text(offset="9"))
+    assert versions(models) == {"scale": ["1", "2"], "shift": ["1", "2"], "sums": ["1", "2"]}
+    assert pins(models, "1") == {("scale", 1), ("shift", 1)}
+    assert rollback(models, "sums") == 3
+    assert pins(models, "3") == {("scale", 1), ("shift", 1)}
+    publish(tmp_path, pipeline_text(offset="10"), keep=1)
+    publish(tmp_path, pipeline_text(offset="11"), keep=1)
+    assert pins(models, "5") == {("scale", 4), ("shift", 4)} and not (models / "scale" / "1").exists()
+
+
+def test_a_plain_build_of_a_step_is_kept(tmp_path: Path) -> None:
+    write(tmp_path, {"app.py": STEP})
+    build(f"{tmp_path}/app.py", tmp_path / "models")
+    write(tmp_path, {"app.py": STEP.replace("2 * x", "3 * x")})
+    build(f"{tmp_path}/app.py", tmp_path / "models", new_version=True)
+    assert rollback(tmp_path / "models", "double") == 3
+
+
+def test_rollback_in_no_folder_and_of_no_model(tmp_path: Path) -> None:
+    with pytest.raises(BuildError) as caught:
+        rollback(tmp_path / "nope", "sums")
+    assert (caught.value.code, caught.value.what) == ("TPB439", f"there is no folder '{tmp_path}/nope'")
+    models = publish(tmp_path, pipeline_text())
+    with pytest.raises(BuildError) as caught:
+        rollback(models, "sum")
+    assert (caught.value.code, caught.value.what) == ("TPB444", "there is no model 'sum'; did you mean 'sums'?")
+    assert caught.value.fix == "it has 'scale', 'shift', 'sums'"

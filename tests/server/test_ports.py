@@ -21,7 +21,9 @@ def test_a_port_in_use_is_named() -> None:
             choose_ports({"http": None, "grpc": port})
     assert refusal.value.code == "TPB608"
     assert refusal.value.what == f"the grpc port {port} is not free: Address already in use"
-    assert refusal.value.fix == "stop what listens there, or choose another with grpc_port= (0: any free one)"
+    assert refusal.value.fix == (
+        "stop what listens there, or choose another with grpc_port= (command line: --grpc-port; 0: any free one)"
+    )
 
 
 def test_one_port_for_two_purposes_is_refused() -> None:

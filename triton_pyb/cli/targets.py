@@ -27,4 +27,4 @@ def repository_of(target: str) -> Iterator[tuple[Path, str | None]]:
 
     with tempfile.TemporaryDirectory(prefix="triton_pyb_") as folder:
         repository = Path(folder, "models")
-        yield repository, build(target, repository).entry
+        yield repository, build(target, repository).entry or None

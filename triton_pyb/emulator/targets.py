@@ -64,6 +64,9 @@ def resolve(target: Any, inline: bool | None) -> Served:
     inline : bool or None
         Whether built functions run in this process; None means yes.
     """
+    __tracebackhide__ = True  # pytest then shows the test, the author's lines and the message
+    if isinstance(target, (str, Path)) and Path(target).suffix == ".py" and not Path(target).is_dir():
+        return _built(str(target), inline is not False)  # an application with one pipeline, or one step
     paths = target if isinstance(target, (list, tuple)) else [target]
     if all(isinstance(path, (str, Path)) and ":" not in Path(path).name for path in paths):
         return _folders([Path(path) for path in paths])
@@ -99,6 +102,7 @@ def _is_model_folder(path: Path) -> bool:
 
 
 def _built(target: Any, inline: bool) -> Served:
+    __tracebackhide__ = True
     factories = _factories(target) if inline else {}
     builder = _builder("inline" if factories else "repository")
     folder = tempfile.TemporaryDirectory(prefix="triton_pyb_")

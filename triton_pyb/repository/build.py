@@ -36,7 +36,7 @@ class Built(NamedTuple):
     repository : Path or str
         The address of an object store.
     entry : str
-        The model a client calls: the ensemble, or the one step.
+        The model a client calls: the ensemble, or the one step; empty when a list gave several.
     models : tuple of str
         Every model folder written, in order.
     third_party : tuple of str
@@ -106,6 +106,9 @@ def build(
     TritonPybError
         When anything is wrong with the declaration, a model file or the repository; then nothing was written.
     """
+    __tracebackhide__ = True  # pytest then shows the test, the author's lines and the message
+    if not os.fspath(repository):
+        raise BuildError("TPB437", "the repository has no name", "repository ''", "name a folder; '.' is this one")
     if not is_url(repository):
         repository = os.path.abspath(repository)  # now: an application may change the working folder
     thing = load_target(target) if isinstance(target, str) else target
@@ -188,6 +191,8 @@ def _built(
             f"the path '{os.path.abspath(repository)}' holds {' '.join(map(repr, unquoted))}: Triton up to 25.07 hangs "
             "when it loads a Python model from such a path; serve it from another one",
         )
+    steps = {folder.name for plan in plans if plan.graph is not None for folder in plan.folders[:-1]}
+    entries = [plan.folders[-1].name for plan in plans if plan.folders[-1].name not in steps]
     shm_bytes = shm_need_bytes(folders, container or find_release("latest"))
     if shm_bytes > DOCKER_SHM_BYTES:
         notes += (
@@ -196,7 +201,7 @@ def _built(
         )
     return Built(
         str(repository) if is_url(repository) else Path(repository),
-        plans[-1].folders[-1].name,
+        entries[0] if len(entries) == 1 else "",
         tuple(folder.name for folder in folders),
         tuple(sorted({name for folder in folders for name in folder.third_party} - {"numpy"})),
         notes,

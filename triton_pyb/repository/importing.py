@@ -211,7 +211,15 @@ def _normal(config: Any, name: str) -> Any:
 def _first_difference(wanted: Any, built: Any) -> str:
     for field in wanted.DESCRIPTOR.fields:
         old, new = getattr(wanted, field.name), getattr(built, field.name)
+        if old != new and field.name == "ensemble_scheduling":
+            pins = [f"{step.model_name} {step.model_version}" for step in old.step if step.model_version != -1]
+            if pins:
+                return f"it names versions of its steps ({', '.join(pins)}), which a Pipeline does not"
         if old != new:
             shown = " ".join(str(old).split()), " ".join(str(new).split())
-            return f"{field.name} would become {shown[1][:200]} instead of {shown[0][:200]}"
+            return f"{field.name} would become {_short(shown[1])} instead of {_short(shown[0])}"
     return ""
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -6,7 +6,9 @@ import os
 import shutil
 from pathlib import Path
 
-from .manifest import MANIFEST_FILE, OLD_CONFIG, Manifest, parse_manifest, version_folders
+from triton_pyb.runtime.errors import did_you_mean
+
+from .manifest import MANIFEST_FILE, OLD_CONFIG, Manifest, parse_manifest, sha256_of, version_folders
 from .publish import put_in_place
 from .staging import Staging, unwritable
 from .target import BuildError
@@ -31,12 +33,13 @@ def rollback(repository: str | os.PathLike[str], model: str, to: int = 0) -> int
     Raises
     ------
     BuildError
-        When there is no such version, or what it pins is gone.
+        When there is no such repository, model or version, or what it pins is gone.
     """
+    _check_model(Path(repository), model)
     with Staging(Path(repository)) as staging:
         needs_exchange(staging)
         place = staging.repository / model
-        versions = version_folders(place) if place.is_dir() else []
+        versions = version_folders(place)
         kept = [version for version in versions[:-1] if (version / OLD_CONFIG).is_file()]
         chosen = next((version for version in reversed(kept) if to in (0, int(version.name))), None)
         if chosen is None:
@@ -57,13 +60,30 @@ def rollback(repository: str | os.PathLike[str], model: str, to: int = 0) -> int
     return int(number)
 
 
+def _check_model(repository: Path, model: str) -> None:
+    if not repository.is_dir():
+        raise BuildError(
+            "TPB439", f"there is no folder '{repository}'", "rollback", "name the folder that holds the model folders"
+        )
+    if not (repository / model).is_dir() or "/" in model or model in ("", ".", ".."):
+        known = sorted(place.name for place in repository.iterdir() if place.is_dir() and version_folders(place))
+        raise BuildError(
+            "TPB444",
+            f"there is no model '{model}'{did_you_mean(model, known)}",
+            f"repository '{repository}'",
+            f"it has {', '.join(map(repr, known)) or 'no model'}",
+        )
+
+
 def _exchange_folder(place: Path, staged: Path, number: str, chosen: Path) -> None:
     """Stage the folder at `place` with `chosen` once more under a new number, and its configuration."""
     shutil.copytree(place, staged)
     shutil.copytree(chosen, staged / number)
     manifest = parse_manifest(chosen / MANIFEST_FILE)
     if manifest is not None:
-        (staged / number / MANIFEST_FILE).write_bytes(_renumbered(manifest, chosen.name, number).to_json())
+        renumbered = _renumbered(manifest, chosen.name, number)
+        renumbered.files["config.pbtxt"] = sha256_of(chosen / OLD_CONFIG)
+        (staged / number / MANIFEST_FILE).write_bytes(renumbered.to_json())
     (staged / "config.pbtxt").unlink()
     shutil.copyfile(chosen / OLD_CONFIG, staged / "config.pbtxt")
 

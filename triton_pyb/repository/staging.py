@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import errno
 import fcntl
@@ -11,6 +12,9 @@ from pathlib import Path
 from types import TracebackType
 
 from .target import BuildError
+
+#: In a staging folder of ours: without it a folder of that name is somebody's, and stays as it is.
+MARKER = "made_by_triton_pyb"
 
 _RENAME_EXCHANGE = 2
 _AT_FDCWD = -100
@@ -56,6 +60,13 @@ class Staging:
                 f"repository '{self.repository}'",
                 "name a folder",
             )
+        if self.repository.is_symlink() and not self.repository.exists():
+            raise BuildError(
+                "TPB436",
+                f"'{self.repository}' is a symbolic link to '{os.readlink(self.repository)}', which does not exist",
+                f"repository '{self.repository}'",
+                "make that folder, or remove the link",
+            )
         try:
             self.repository.parent.mkdir(parents=True, exist_ok=True)
             if not self.repository.exists():
@@ -91,6 +102,13 @@ class Staging:
                 f"repository '{self.repository}'",
                 "remove the link",
             )
+        if self.whole and self.folder.is_dir() and any(self.folder.iterdir()) and not (self.folder / MARKER).is_file():
+            raise BuildError(
+                "TPB438",
+                f"'{self.folder}' was not made by triton_pyb, and what lies in it would be cleared",
+                f"repository '{self.repository}'",
+                "move it away",
+            )
         if self.whole:
             place.mkdir(mode=0o755, exist_ok=True)
         self._lock = os.open(place, os.O_RDONLY | os.O_DIRECTORY)
@@ -109,6 +127,7 @@ class Staging:
                 "wait until it has ended, and build again",
             )
         if self.whole:
+            (place / MARKER).touch()
             clear(place)
 
     def _probe(self) -> None:
@@ -129,6 +148,8 @@ class Staging:
     def _leave(self) -> None:
         if self._lock >= 0:
             if self.folder.is_dir() and os.path.samestat(os.fstat(self._lock), os.stat(self.folder)):
+                with contextlib.suppress(OSError):
+                    clear(self.folder)  # the marker last: a build that is killed here leaves a folder of ours
                 shutil.rmtree(self.folder, ignore_errors=True)
             os.close(self._lock)
             self._lock = -1
@@ -137,8 +158,10 @@ class Staging:
 
 
 def clear(folder: Path) -> None:
-    """Remove everything in a folder."""
+    """Remove everything in a staging folder but its marker."""
     for entry in folder.iterdir():
+        if entry.name == MARKER:
+            continue
         if entry.is_dir() and not entry.is_symlink():
             shutil.rmtree(entry)
         else:

@@ -8,11 +8,14 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 from triton_pyb.runtime.errors import TritonPybError, did_you_mean
 from triton_pyb.runtime.pipeline import CoreModel, Pipeline
 from triton_pyb.runtime.steps import mark_of
+
+_PACKAGE = str(Path(__file__).parents[1]) + os.sep
 
 
 class BuildError(TritonPybError):
@@ -33,6 +36,7 @@ def load_target(target: str) -> Any:
     BuildError
         When the module cannot be imported, or holds nothing of that name.
     """
+    __tracebackhide__ = True  # pytest then shows the test, the author's lines and the message
     source, colon, name = _divide(target)
     is_file = source.endswith(".py") or os.sep in source or Path(source).is_file()
     if is_file and not Path(source).is_file():
@@ -48,13 +52,17 @@ def load_target(target: str) -> Any:
         module_name = Path(source).stem if is_file else source
         try:
             module = importlib.import_module(module_name)
-        except TritonPybError:
+        except KeyboardInterrupt:
             raise
-        except (Exception, SystemExit) as error:
+        except TritonPybError as error:
+            raise error.with_traceback(_authors_part(error.__traceback__)) from None
+        except BaseException as error:
+            where = f"target {target!r}, {_place(error)}"
+            error.__traceback__ = _authors_part(error.__traceback__)
             raise BuildError(
                 "TPB402",
                 f"'{source}' cannot be imported: {type(error).__name__}: {error}",
-                f"target {target!r}, {_place(error)}",
+                where,
                 "correct the module; it must import on this machine",
             ) from error
     return _named(vars(module), name, target) if colon else _only(vars(module), target)
@@ -151,6 +159,20 @@ def _is_the_authors(name: str, module: Any, folder: str) -> bool:
 def _lies_in(module: Any, folder: str) -> bool:
     file = getattr(module, "__file__", None)
     return isinstance(file, str) and os.path.abspath(file).startswith(folder.rstrip(os.sep) + os.sep)
+
+
+def _authors_part(trace: TracebackType | None) -> TracebackType | None:
+    """A traceback without the frames of this package and of the import system."""
+    frames = []
+    while trace is not None:
+        file = trace.tb_frame.f_code.co_filename
+        if not file.startswith((_PACKAGE, "<frozen")) and os.sep + "importlib" + os.sep not in file:
+            frames.append(trace)
+        trace = trace.tb_next
+    kept: TracebackType | None = None
+    for frame in reversed(frames):
+        kept = TracebackType(kept, frame.tb_frame, frame.tb_lasti, frame.tb_lineno)
+    return kept
 
 
 def _place(error: BaseException) -> str:

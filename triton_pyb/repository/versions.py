@@ -183,6 +183,7 @@ def _apply(placed: Sequence[Published], staging: Staging, keep: int) -> None:
         for published in placed:
             if published.is_new:
                 pairs += _stage(published, staging, keep if published is placed[-1] else None)
+        _keep_plain_build(placed, staging)
         put_in_place(pairs)
         _prune(placed, staging)
     except OSError as error:
@@ -211,6 +212,25 @@ def _stage(published: Published, staging: Staging, keep: int | None) -> list[tup
     if (new / "config.pbtxt").read_bytes() != (place / "config.pbtxt").read_bytes():
         moves.append((new / "config.pbtxt", place / "config.pbtxt"))
     return moves
+
+
+def _keep_plain_build(placed: Sequence[Published], staging: Staging) -> None:
+    """Give a version of the entry that a build without --new-version wrote what a published one has: its own
+    configuration, with the versions that its steps have now, so that it can be brought back.
+    """
+    *steps, entry = placed
+    place, new = staging.repository / entry.name, staging.folder / entry.name
+    old = version_folders(place) if place.is_dir() else []
+    kept = new / old[-1].name if old else None
+    config = read_config(place / "config.pbtxt")
+    if kept is None or not kept.is_dir() or (kept / OLD_CONFIG).exists() or config is None:
+        return
+    own = {step.folder.name for step in steps if step.folder.as_it_is}
+    for step in config.ensemble_scheduling.step:
+        versions = version_folders(staging.repository / step.model_name)
+        if step.model_version == -1 and versions and step.model_name not in own:
+            step.model_version = int(versions[-1].name)
+    (kept / OLD_CONFIG).write_text(text_format.MessageToString(config), encoding="utf-8")
 
 
 # ---- what is no longer needed

@@ -42,5 +42,5 @@ def _in_use(name: str, port: int, reason: str) -> ServerError:
         "TPB608",
         f"the {name} port {port} is not free: {reason}",
         f"{HOST}:{port}",
-        f"stop what listens there, or choose another with {name}_port= (0: any free one)",
+        f"stop what listens there, or choose another with {name}_port= (command line: --{name}-port; 0: any free one)",
     )
