@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from triton_pyb.emulator import fake_models
 from triton_pyb.emulator.errors import InferenceFailed
+from triton_pyb.emulator.log import Record
 from triton_pyb.emulator.messages import WireError, WireRequest, WireResponse
 from triton_pyb.emulator.validation import RequestRefused
 
@@ -28,6 +29,7 @@ class ModelHost:
         self._store, self.caller = store, caller
         self.chain: tuple[str, ...] = ()
         self.metrics: Any = store.metrics
+        self.listening: dict[int, list[Record]] = {}
 
     def infer(self, request: WireRequest, decoupled: bool) -> Iterator[WireResponse]:
         responses: queue.SimpleQueue[WireResponse] = queue.SimpleQueue()
@@ -54,9 +56,12 @@ class ModelHost:
             while not final:
                 response = responses.get()
                 final = response.final
+                self._hear_of(response)
                 yield response
         else:
-            yield _one_answer(responses)
+            answer = _one_answer(responses)
+            self._hear_of(answer)
+            yield answer
 
     def load_model(self, name: str, config: str, files: dict[str, bytes]) -> str | None:
         try:
@@ -79,10 +84,21 @@ class ModelHost:
         return model is not None and model.ready()[0]
 
     def log(self, level: str, file: str, line: int, message: str) -> None:
-        self._store.log.model(level, file, line, message)
+        record = self._store.log.model(level, file, line, message)
+        if record is not None and level == "ERROR":
+            self._hear(record)
 
     def output(self, stream: str, text: str) -> None:
         self._store.log.output(self.caller, stream, text)
+
+    def _hear_of(self, response: WireResponse) -> None:
+        """What was logged by a model that this one called belongs to its own executions too."""
+        for record in response.origin.log if response.origin is not None else ():
+            self._hear(record)
+
+    def _hear(self, record: Record) -> None:
+        for heard in list(self.listening.values()):
+            heard.append(record)
 
 
 def _one_answer(responses: queue.SimpleQueue[WireResponse]) -> WireResponse:

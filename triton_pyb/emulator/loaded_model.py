@@ -11,8 +11,9 @@ from typing import Any, Protocol
 from triton_pyb.emulator import meeting as meetings
 from triton_pyb.emulator.contract import Contract
 from triton_pyb.emulator.instance import Host, ModelInstance
+from triton_pyb.emulator.log import Record
 from triton_pyb.emulator.meeting import Meeting
-from triton_pyb.emulator.messages import FINAL, RESCHEDULE, WireFault, WireRequest, WireResponse
+from triton_pyb.emulator.messages import FINAL, RESCHEDULE, Origin, WireFault, WireRequest, WireResponse
 from triton_pyb.emulator.pending import Deliver, Pending
 from triton_pyb.emulator.statistics import Statistics
 from triton_pyb.emulator.validation import normalized, restored
@@ -65,10 +66,13 @@ class CallingHost(Host, Protocol):
         The instance's model.
     chain : tuple of str
         The models that wait while this instance executes, itself last.
+    listening : dict of int to list of Record
+        Each list gets the records of level ERROR, as long as it is in here.
     """
 
     caller: str
     chain: tuple[str, ...]
+    listening: dict[int, list[Record]]
 
 
 class LoadedModel:
@@ -227,6 +231,7 @@ class _Execution:
         self._runner, self._batch = runner, batch
         self._open = set(range(len(batch)))
         self._counted = False
+        self._logged: list[Record] = []
         self._started_ns = time.monotonic_ns()
 
     def run(self) -> None:
@@ -239,6 +244,7 @@ class _Execution:
             return
         host = self._runner.host
         host.chain = (*max((pending.chain for pending in self._batch), key=len), host.caller)
+        host.listening[id(self)] = self._logged
         fault = self._runner.instance.execute([pending.request for pending in self._batch], self._respond)
         host.chain = ()
         self._count()
@@ -249,7 +255,7 @@ class _Execution:
     def _respond(self, index: int, response: WireResponse | None, flags: int) -> None:
         self._count()
         if flags & RESCHEDULE:
-            self._open.discard(index)
+            self._close(index)
             self._rescheduled(index)
             return
         final = bool(flags & FINAL)
@@ -257,14 +263,28 @@ class _Execution:
         if final:
             self._finish(index, outgoing)
         else:
-            self._batch[index].deliver(outgoing)
+            self._batch[index].deliver(self._with_origin(outgoing))
+
+    def _with_origin(self, response: WireResponse) -> WireResponse:
+        if response.error is None and response.fault is None:
+            return response
+        log = tuple(self._logged)
+        if len(self._batch) > 1 and response.error is not None:
+            log = tuple(record for record in log if record.may_concern(response.error.message))
+        return replace(response, origin=Origin(self._runner.model.name, log))
 
     def _finish(self, index: int, response: WireResponse) -> None:
-        self._open.discard(index)
+        response = self._with_origin(response)
+        self._close(index)
         pending = self._batch[index]
         ok = response.error is None and response.fault is None
         self._runner.model.statistics.answered(ok, time.monotonic_ns() - pending.enqueued_ns)
         pending.deliver(replace(response, final=True))
+
+    def _close(self, index: int) -> None:
+        self._open.discard(index)
+        if not self._open:
+            self._runner.host.listening.pop(id(self), None)
 
     def _rescheduled(self, index: int) -> None:
         if self._runner.reschedule is not None:
