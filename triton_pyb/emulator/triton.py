@@ -81,6 +81,7 @@ class EmulatedTriton:
         environment: Mapping[str, str] | None = None,
         fake_models: Mapping[str, Callable[..., Any]] | None = None,
     ) -> None:
+        __tracebackhide__ = True  # pytest then shows the test, the author's lines and the message
         _one_of("mode", mode, ("strict", "faithful"))
         _one_of("model_control_mode", model_control_mode, ("none", "explicit", "poll"))
         for check in strict_off:
@@ -124,6 +125,7 @@ class EmulatedTriton:
 
     def start(self) -> None:
         """Load the models; see the class for what it raises."""
+        __tracebackhide__ = True
         self._poller = Poller(self._store) if self._store.control == "poll" else None
         failures = self._start()
         if failures and self._exit_on_error:
