@@ -77,6 +77,33 @@ def test_what_the_author_says_goes_before_the_file(tmp_path: Path) -> None:
     assert tensors(core)[0] == ["'x' FP32[7]"]
 
 
+@pytest.mark.parametrize(
+    ("said", "code", "difference"),
+    [
+        (Tensor("FP64", (3,)), "TPB317", "FP64[3], but the ONNX file has 'x' FP32[-1, 3]: another dtype"),
+        (Tensor("FP32", (5,)), "TPB318", "FP32[5], but the ONNX file has 'x' FP32[-1, 3]: another shape"),
+        (Tensor("FP32", (-1, 3)), "TPB318", "FP32[-1, 3], but the ONNX file has 'x' FP32[-1, 3]: another shape"),
+        (Tensor("FP32", ("C",)), "TPB318", "FP32[-1], but the ONNX file has 'x' FP32[-1, 3]: another shape"),
+    ],
+)
+def test_what_the_author_says_must_fit_the_file(tmp_path: Path, said: Any, code: str, difference: str) -> None:
+    error = mistake(onnx_file(tmp_path, X, Y, inputs={"x": said}), code)
+    assert error.what == f"inputs= says 'x' {difference}"
+    if code == "TPB318":
+        assert error.fix == 'say Tensor("FP32", (3,)), the shape of one item: the batch axis is never written'
+
+
+def test_what_the_author_says_of_an_output_and_without_batching(tmp_path: Path) -> None:
+    error = mistake(onnx_file(tmp_path, X, Y, outputs={"y": Tensor("FP32", (4,))}), "TPB318", 0)
+    assert error.what == "outputs= says 'y' FP32[-1, 4], but the ONNX file has 'y' FP32[-1, 2]: another shape"
+    assert "(2,)), the shape of one item" in error.fix
+    fits = onnx_file(tmp_path, X, Y, inputs={"x": Tensor("FP32", (3,))}, outputs={"y": Tensor("FP32", (2,))})
+    assert tensors(fits, 0) == (["'x' FP32[-1, 3]"], ["'y' FP32[-1, 2]"])
+    fixed = onnx_file(tmp_path, {"x": (TensorProto.FLOAT, [1, 3])}, Y, inputs={"x": Tensor("FP32", (3,))})
+    assert "no free batch axis" in mistake(fixed, "TPB305").what
+    assert mistake(fixed, "TPB318", 0).fix == "leave it out: the first axis of the file is fixed"
+
+
 def test_a_fixed_first_axis_is_no_batch_axis(tmp_path: Path) -> None:
     core = onnx_file(tmp_path, {"x": (TensorProto.FLOAT, [1, 3])}, Y)
     error = mistake(core, "TPB305")

@@ -168,17 +168,71 @@ def _onnx_side(core: CoreModel, side: str, values: list[Any], max_batch_size: in
     found = []
     for value in values:
         if value.name in overrides:
-            found.append(TensorConfig.of(overrides[value.name], max_batch_size > 0))
+            said = TensorConfig.of(overrides[value.name], max_batch_size > 0)
+            _check_said(core, side, said, value, max_batch_size)
+            found.append(said)
         else:
             found.append(_onnx_tensor(core, side, value, max_batch_size))
     return tuple(found)
+
+
+def _check_said(core: CoreModel, side: str, said: TensorConfig, value: Any, max_batch_size: int) -> None:
+    """Compare what the author says with what the file knows, as Triton's backend does when it loads the model.
+
+    Source: onnxruntime_utils.cc, ``CompareDimsSupported``; a size that the file leaves open may be said.
+    """
+    tensor = value.type.tensor_type
+    dtype = _dtype_of(tensor)
+    shape = _shape_of(tensor) if tensor.HasField("shape") else None
+    has = f"{dtype or '?'}{'[...]' if shape is None else shape}"
+    where, what = core.where, f"{side}s= says {said}, but the ONNX file has '{value.name}' {has}"
+    if dtype and dtype != said.dtype:
+        raise GraphError("TPB317", f"{what}: another dtype", where, f'say Tensor("{dtype}", ...), or leave it out')
+    if shape is None:
+        return
+    if max_batch_size > 0:
+        _check_batch_axis(core, side, value.name, shape, max_batch_size)
+        shape = shape[1:] or [1]
+    if len(shape) != len(said.dims) or any(size not in (-1, mine) for size, mine in zip(shape, said.dims, strict=True)):
+        item = shape if max_batch_size > 0 else shape[1:]
+        text = ", ".join(map(str, item)) + ("," if len(item) == 1 else "")
+        fix = f'say Tensor("{said.dtype}", ({text})), the shape of one item: the batch axis is never written'
+        if max_batch_size == 0 and shape[:1] != [-1]:
+            fix = "leave it out: the first axis of the file is fixed"
+        raise GraphError(
+            "TPB318",
+            f"{what}: another shape",
+            where,
+            fix,
+        )
+
+
+def _check_batch_axis(core: CoreModel, side: str, name: str, shape: list[int], max_batch_size: int) -> None:
+    if not shape or shape[0] != -1:
+        raise GraphError(
+            "TPB305",
+            f"{side} '{name}' has the shape {shape} in the ONNX file: its first axis is no free batch axis, "
+            f"so max_batch_size={max_batch_size} cannot hold",
+            core.where,
+            "export the model with a dynamic first axis, or set max_batch_size=0",
+        )
+
+
+def _dtype_of(tensor: Any) -> str:
+    import onnx
+
+    return _ONNX_DTYPES.get(onnx.TensorProto.DataType.Name(tensor.elem_type), "")
+
+
+def _shape_of(tensor: Any) -> list[int]:
+    return [dim.dim_value if dim.HasField("dim_value") and dim.dim_value > 0 else -1 for dim in tensor.shape.dim]
 
 
 def _onnx_tensor(core: CoreModel, side: str, value: Any, max_batch_size: int) -> TensorConfig:
     import onnx
 
     tensor = value.type.tensor_type
-    dtype = _ONNX_DTYPES.get(onnx.TensorProto.DataType.Name(tensor.elem_type), "")
+    dtype = _dtype_of(tensor)
     if not dtype or not tensor.HasField("shape"):
         what = "no shape" if dtype else f"the type {onnx.TensorProto.DataType.Name(tensor.elem_type)}"
         raise GraphError(
@@ -187,17 +241,10 @@ def _onnx_tensor(core: CoreModel, side: str, value: Any, max_batch_size: int) ->
             core.where,
             f'say it: {side}s={{"{value.name}": Tensor("FP32", (...))}}, per item',
         )
-    shape = [dim.dim_value if dim.HasField("dim_value") and dim.dim_value > 0 else -1 for dim in tensor.shape.dim]
+    shape = _shape_of(tensor)
     if max_batch_size == 0:
         return TensorConfig(value.name, dtype, shape)
-    if not shape or shape[0] != -1:
-        raise GraphError(
-            "TPB305",
-            f"{side} '{value.name}' has the shape {shape} in the ONNX file: its first axis is no free batch axis, "
-            f"so max_batch_size={max_batch_size} cannot hold",
-            core.where,
-            "export the model with a dynamic first axis, or set max_batch_size=0",
-        )
+    _check_batch_axis(core, side, value.name, shape, max_batch_size)
     return TensorConfig(value.name, dtype, shape[1:] or [1])
 
 

@@ -203,7 +203,8 @@ class _Wiring:
             code,
             f"{source}, but '{node.name}' takes {tensor}: another {difference}",
             f"{self.pipeline.where}: from {giver} to {node.where} (model '{node.name}')",
-            f"make the {difference} the same at both ends",
+            f"make the {difference} the same at both ends"
+            + ("; shapes are those of one item, the batch axis is never written" if difference == "shape" else ""),
         )
 
     def outputs(self, nodes: list[Node]) -> tuple[TensorConfig, ...]:
