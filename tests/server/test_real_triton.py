@@ -151,6 +151,10 @@ class TestLife:
             with pytest.raises(ServerFailed) as failure:
                 server.infer("echo", {"X": "x"})
             assert (failure.value.code, failure.value.what) == ("TPB613", "the server died: killed by SIGKILL")
+            *quoted, last = failure.value.log.splitlines()
+            kept = Path(last.removeprefix("all of it: "))
+            assert 0 < len(quoted) <= 20 and kept.read_text() == server.log
+            kept.unlink()
             with pytest.raises(ServerFailed, match="the server died"):
                 server.raise_if_dead()
         assert not [name for name in shared_memory() if name.startswith(server.shm_prefix)]

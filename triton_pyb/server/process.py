@@ -14,6 +14,7 @@ from pathlib import Path
 from triton_pyb.server import log as server_log
 from triton_pyb.server.errors import ServerFailed
 from triton_pyb.server.guard import Guard
+from triton_pyb.server.last_words import keep_log, last_words
 
 #: How long a server may take to end by itself before it is killed.
 STOP_S = 15.0
@@ -72,7 +73,7 @@ class ServerProcess:
 
     @property
     def log(self) -> str:
-        return self.log_path.read_text(errors="replace")
+        return self.log_path.read_bytes().decode(errors="replace")  # a lone "\\r" ends no line
 
     def wait_until_ready(self, timeout_s: float, waiting: Callable[[str], None] | None) -> None:
         """Return when every model is ready; raise `ServerFailed` as soon as that cannot happen any more."""
@@ -97,7 +98,7 @@ class ServerProcess:
             time.sleep(0.1)
 
     def raise_if_dead(self) -> None:
-        """Raise `ServerFailed`, with the log's own words, if the process ended by itself."""
+        """Raise `ServerFailed`, with the last words of its log, if the process ended by itself."""
         if not self.running:
             end = self._exit_text()
             raise ServerFailed(
@@ -105,7 +106,7 @@ class ServerProcess:
                 f"the server died: {end}",
                 self._where,
                 "correct what its log tells of, and start it again",
-                log=server_log.failures(self.log) or server_log.tail(self.log),
+                log="\n".join(filter(None, [last_words(self.log), keep_log(self.log_path, self.pid)])),
             )
 
     def end(self) -> None:
