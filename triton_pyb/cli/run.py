@@ -130,17 +130,26 @@ def _running(repository: Path, place: str, python: str | None) -> Iterator[Any]:
     """Something with `model_config`, `infer` and `stream_infer`."""
     if place == "emulator":
         from triton_pyb.emulator import EmulatedTriton
+        from triton_pyb.emulator.log import pass_on
 
-        with EmulatedTriton(repository, python=python) as emulated:
-            yield emulated
-    elif place == "triton":
-        from triton_pyb.server import RealTriton
-
-        server = RealTriton(repository, python=python)
-        with Console(stderr=True).status("starting Triton") as status:
-            server.start(lambda doing: status.update(doing))
+        server = EmulatedTriton(repository, python=python)
+        server.store.log.output_listeners[:] = [lambda _, line: pass_on("stderr", line)]  # stdout is the answer's
         with server:
             yield server
+    elif place == "triton":
+        from triton_pyb.server import RealTriton
+        from triton_pyb.server import log as server_log
+
+        real = RealTriton(repository, python=python)
+        try:
+            with Console(stderr=True).status("starting Triton") as status:
+                real.start(lambda doing: status.update(doing))
+            yield real
+        finally:
+            real.stop()
+            printed = server_log.printed(real.log)
+            if printed:
+                click.echo(printed, err=True)
     elif "://" in place:
         from triton_pyb.server import TritonClient
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -36,7 +36,9 @@ PORT = click.IntRange(0, 65535)
 )
 @click.option("--load-model", "load_models", multiple=True, metavar="NAME", help="With explicit; '*' is everything.")
 @click.option("--timeout-s", default=120.0, show_default=True, help="How long the models may take to load.")
-@click.option("-v", "--verbose", is_flag=True, help="Follow the server's log.")
+@click.option(
+    "-v", "--verbose", is_flag=True, help="Follow the whole log, not only warnings, errors and prints."
+)
 @click.argument("triton_arguments", nargs=-1, type=click.UNPROCESSED)
 def command(target: str, verbose: bool, triton_arguments: tuple[str, ...], timeout_s: float, **options: Any) -> None:
     """Start a real Triton on TARGET and keep it until Ctrl-C.
@@ -45,30 +47,34 @@ def command(target: str, verbose: bool, triton_arguments: tuple[str, ...], timeo
     go to tritonserver as they are.
     """
     from triton_pyb.server import RealTriton
+    from triton_pyb.server import log as server_log
 
     console = Console()
     with _ended_by_signals(), repository_of(target) as (repository, _):
         server = RealTriton(repository, extra_args=triton_arguments, timeout_s=timeout_s, **options)
+        follow = _Follower(server, console, server_log.readable if verbose else server_log.notable)
         try:
-            _serve(server, console, _Follower(server, console) if verbose else None)
+            _serve(server, console, follow, verbose)
         except KeyboardInterrupt:
+            follow()
             console.print("stopping")
+            server.stop()
+            follow()
         finally:
             server.stop()
     console.print("stopped")
 
 
-def _serve(server: RealTriton, console: Console, follow: _Follower | None) -> None:
-    _start(server, console, follow)
+def _serve(server: RealTriton, console: Console, follow: _Follower, verbose: bool) -> None:
+    _start(server, console, follow, verbose)
     while True:
-        time.sleep(0.2)
-        if follow is not None:
-            follow()
+        follow()
         server.raise_if_dead()
+        time.sleep(0.2)
 
 
-def _start(server: RealTriton, console: Console, follow: _Follower | None) -> None:
-    if follow is not None:
+def _start(server: RealTriton, console: Console, follow: _Follower, verbose: bool) -> None:
+    if verbose:
         server.start(follow)
         follow()
     else:
@@ -112,18 +118,28 @@ def _tensors(declared: list[dict[str, Any]]) -> str:
 
 
 class _Follower:
-    """Prints what the log has got since the last call; a `waiting` callback of `RealTriton.start` too."""
+    """Prints what the log has got since the last call, also after the end; a `waiting` callback of
+    `RealTriton.start` too.
+    """
 
-    def __init__(self, server: RealTriton, console: Console) -> None:
-        self._server, self._console, self._position = server, console, 0
+    def __init__(self, server: RealTriton, console: Console, shown: Callable[[str], Iterable[str]]) -> None:
+        self._server, self._console, self._shown = server, console, shown
+        self._position = self._lines = 0
 
     def __call__(self, _: str = "") -> None:
+        for line in self._shown(self._new_lines()):
+            self._console.out(line, highlight=False)
+
+    def _new_lines(self) -> str:
+        if self._server.pid is None:  # its file has gone with it
+            return "\n".join(self._server.log.split("\n")[self._lines :])
         with self._server.log_path.open("rb") as log:
             log.seek(self._position)
             whole_lines = log.read().rpartition(b"\n")[0]
         if whole_lines:
             self._position += len(whole_lines) + 1
-            self._console.out(whole_lines.decode(errors="replace"), highlight=False)
+            self._lines += whole_lines.count(b"\n") + 1
+        return whole_lines.decode(errors="replace")
 
 
 @contextmanager

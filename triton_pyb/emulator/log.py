@@ -7,8 +7,8 @@ import os
 import re
 import sys
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import TextIO
 
@@ -28,12 +28,15 @@ class Record:
         "INFO", "WARNING", "ERROR" or "VERBOSE".
     file, line : str, int
         The author's file for `pb_utils.Logger`; the emulator's own entries name themselves.
+    by_model : bool
+        It came through `pb_utils.Logger`, or from the model's process, not from the server.
     """
 
     level: str
     file: str
     line: int
     message: str
+    by_model: bool = field(default=False, compare=False)
 
     def __str__(self) -> str:
         return f"{self.level[0]} {self.file}:{self.line}] {json.dumps(self.message, ensure_ascii=False)}"
@@ -78,7 +81,7 @@ class ServerLog:
         """An entry from `pb_utils.Logger`; verbose ones are dropped unless asked for, as on the server."""
         if level == "VERBOSE" and not self.settings["log_verbose_level"]:
             return None
-        record = Record(level, file, line, sources.restored(message))
+        record = Record(level, file, line, sources.restored(message), by_model=True)
         self._add(record)
         return record
 
@@ -99,6 +102,15 @@ class ServerLog:
             self.records.append(record)
         for listener in self.listeners:
             listener(record)
+
+
+def readable(records: Iterable[Record]) -> str:
+    """What the models logged, and the server's warnings and errors, with the line breaks that they have."""
+    return "\n".join(
+        f"{record.level[0]} {record.file}:{record.line}] {record.message}"
+        for record in records
+        if record.by_model or record.level in ("WARNING", "ERROR")
+    )
 
 
 def pass_on(stream: str, text: str) -> None:

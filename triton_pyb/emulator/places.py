@@ -10,6 +10,7 @@ from collections.abc import Callable
 from importlib.metadata import entry_points
 from typing import Any, NoReturn, Protocol
 
+from triton_pyb.emulator import log
 from triton_pyb.emulator.targets import EmulatorMisused
 from triton_pyb.emulator.triton import EmulatedTriton
 
@@ -26,6 +27,9 @@ class Place(Protocol):
     def unload(self, server: Any) -> None:
         """Take what `load` gave out of service."""
 
+    def log_of(self, server: Any) -> str:
+        """What was logged since `load` gave it, for people to read; also after `unload`."""
+
     def close(self) -> None:
         """The session is over."""
 
@@ -41,6 +45,9 @@ class Emulator:
 
     def unload(self, server: EmulatedTriton) -> None:
         server.stop()
+
+    def log_of(self, server: EmulatedTriton) -> str:
+        return log.readable(server.log)
 
     def close(self) -> None:
         return None

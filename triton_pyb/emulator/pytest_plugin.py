@@ -10,7 +10,7 @@ that has this package: nothing heavy may be imported here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -64,6 +64,7 @@ class TritonFixture:
     def __init__(self, place: Place, options: dict[str, Any], folder: Path, record: bool) -> None:
         self._place, self._options, self._folder, self._record = place, options, folder, record
         self._servers: list[Any] = []
+        self._loaded: list[Any] = []
 
     def load(self, target: Any, **options: Any) -> Any:
         """Serve `target` until the test ends; what is given has the face of an `EmulatedTriton`.
@@ -80,7 +81,13 @@ class TritonFixture:
         __tracebackhide__ = True
         server = self._place.load(target, {**self._options, **options})
         self._servers.append(server)
+        self._loaded.append(server)
         return server
+
+    @property
+    def log(self) -> str:
+        """What the servers of this test logged; a report of pytest shows it when the test fails."""
+        return "\n".join(filter(None, map(self._place.log_of, self._loaded)))
 
     def golden(
         self,
@@ -122,6 +129,19 @@ class TritonFixture:
             self._place.unload(self._servers.pop())
 
 
+_FIXTURE = pytest.StashKey[TritonFixture]()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A failing test shows the log of its servers, beside what pytest captured."""
+    report = yield
+    fixture = item.stash.get(_FIXTURE, None)
+    if fixture is not None and report.failed and fixture.log:
+        report.sections.append(("Captured Triton log", fixture.log))
+    return report
+
+
 @pytest.fixture(scope="session")
 def triton_place(pytestconfig: pytest.Config) -> Iterator[Place]:
     """Where models run in this session, as ``--triton`` says."""
@@ -140,6 +160,7 @@ def triton(triton_place: Place, request: pytest.FixtureRequest) -> Iterator[Trit
         options = {**mark.kwargs, **options}
     record = request.config.getoption("--triton-record")
     fixture = TritonFixture(triton_place, options, request.path.parent, record)
+    request.node.stash[_FIXTURE] = fixture
     yield fixture
     fixture.close()
 

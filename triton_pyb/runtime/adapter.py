@@ -16,7 +16,7 @@ from .initialization import check_config, model_info, read_settings, start_of
 from .metrics import Metrics
 from .refusals import Refusal
 from .request_info import request_info
-from .server_log import route_logging, server_log
+from .server_log import print_at_once, route_logging, server_log
 from .signature import Signature
 from .state import DEFAULT_SEQUENCE_IDLE_S, Instance, Sequences
 from .steps import StepMark
@@ -62,6 +62,7 @@ def packaged_model(folder: str) -> Type[Any]:
         The version folder: ``signature.json`` and the author's modules lie in it, and it is first on ``sys.path``.
     """
     steps.reads_annotations = False
+    print_at_once()
     with open(os.path.join(folder, SIGNATURE_FILE), encoding="utf-8") as file:
         signature = Signature.from_dict(json.load(file))
     module_name, _, attribute = signature.function.partition(":")

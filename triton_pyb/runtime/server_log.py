@@ -1,7 +1,8 @@
-"""Python's ``logging`` and an author's tracebacks into the server's log."""
+"""Python's ``logging``, an author's tracebacks and prints into the server's log."""
 
 from __future__ import annotations
 
+import io
 import logging
 import sys
 from typing import Any, Callable, Optional
@@ -18,6 +19,16 @@ def server_log(pb_utils: Any) -> Callable[[str], None]:
         print(text, file=sys.stderr, flush=True)
 
     return to_stderr
+
+
+def print_at_once() -> None:
+    """Let what is printed reach the server's output line by line, whatever letters it has.
+
+    The stub's Python is isolated from the environment: where its stdout is no terminal it holds lines back until
+    8 KiB are full, and in the C locale a letter beyond ASCII is an exception.  Source: measured on 24.10.
+    """
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=True)
 
 
 def route_logging(pb_utils: Any) -> TritonHandler:

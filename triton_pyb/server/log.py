@@ -6,6 +6,8 @@ import json
 import re
 from collections.abc import Iterator
 
+from triton_pyb.emulator import sources
+
 #: Parts of lines that a healthy server writes on a machine without a GPU.
 NOISE = (
     "Unable to allocate pinned system memory",
@@ -15,6 +17,8 @@ NOISE = (
     "unable to create stream for TRITONBACKEND",
     "Failed to initialize NVML",
     "DCGM unable to start",
+    "Signal (15) received",
+    "failed to stop server: Internal - Exit timeout expired",  # a client keeps its connection open, as clients do
 )
 
 #: The stub could not even import: up to 25.07 the server then waits for it for ever.
@@ -62,6 +66,34 @@ def messages(text: str) -> Iterator[tuple[str, str]]:
 def without_noise(text: str) -> str:
     """The log as it is, less the lines of `NOISE`."""
     return "".join(line for line in text.splitlines(True) if not any(part in line for part in NOISE))
+
+
+def errors(text: str) -> str:
+    """The messages of level ERROR, in order; tracebacks name the author's files."""
+    found = [message for level, message in messages(without_noise(text)) if level and level in "EF"]
+    return sources.restored("\n".join(found))
+
+
+def readable(text: str) -> Iterator[str]:
+    """Every line, a quoted message with the line breaks that its author wrote."""
+    for line in text.splitlines():
+        match = _LINE.match(line)
+        if match is not None and "\\n" in (match.group(3) or ""):
+            line = line[: match.start(3) - 1] + sources.restored(_unquoted(match.group(3)))
+        yield line
+
+
+def printed(text: str) -> str:
+    """What the models' processes print: the lines that are no entries, no tables and no blanks of the server's."""
+    return "\n".join(line for line in notable(text) if not _LINE.match(line.partition("\n")[0]))
+
+
+def notable(text: str) -> Iterator[str]:
+    """Of `readable`: warnings, errors, and what the models' processes print; no noise, no tables of the server's."""
+    for line in readable(without_noise(text)):
+        match = _LINE.match(line.partition("\n")[0])
+        if match is not None and match.group(1) != "I" or match is None and line[:1] not in ("", "|", "+"):
+            yield line
 
 
 def tail(text: str, lines: int = 10) -> str:

@@ -18,6 +18,7 @@ from triton_pyb.emulator.repository import model_folders, read_config
 from triton_pyb.emulator.targets import Served, resolve
 from triton_pyb.emulator.triton import EmulatedTriton
 from triton_pyb.runtime.errors import did_you_mean
+from triton_pyb.server import log as server_log
 from triton_pyb.server.client import TritonClient
 from triton_pyb.server.connection import Connection
 from triton_pyb.server.errors import ServerError, ServerFailed
@@ -40,6 +41,7 @@ class ServedModels:
         self._server, self.served, self.folders, self._skip = server, served, folders, skip
         self.names: list[str] = []  # loaded by this `load`
         self.entry = served.entry
+        self.log_start = len(server.log) if isinstance(server, RealTriton) else 0
         self._pool = ThreadPoolExecutor(8, "infer")
 
     def infer(self, model: str, inputs: Mapping[str, Any], *arguments: Any, **options: Any) -> dict[str, Any]:
@@ -172,6 +174,10 @@ class StartedServer:
         for name in models.folders:
             Path(self._folder.name, name).unlink()
 
+    def log_of(self, models: ServedModels) -> str:
+        server = self._server
+        return "" if server is None else "\n".join(server_log.notable(server.log[models.log_start :]))
+
     def close(self) -> None:
         if self._server is not None:
             self._server.stop()
@@ -207,6 +213,9 @@ class RunningServer:
 
     def unload(self, models: ServedModels) -> None:
         models.end()
+
+    def log_of(self, models: ServedModels) -> str:
+        return ""  # it is on another machine, or in another terminal
 
     def close(self) -> None:
         self._client.close()

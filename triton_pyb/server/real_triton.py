@@ -9,12 +9,14 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, TypeVar
 
 from numpy.typing import NDArray
 
+from triton_pyb.emulator.errors import InferenceFailed
 from triton_pyb.server import log as server_log
 from triton_pyb.server.client import TritonClient
 from triton_pyb.server.errors import ServerError, ServerFailed
@@ -220,8 +222,12 @@ class RealTriton:
     def infer(
         self, model: str, inputs: Mapping[str, Any], outputs: Iterable[str] | None = None, **options: Any
     ) -> dict[str, NDArray[Any]]:
-        """Send one request over HTTP; options and answer as in `TritonClient.infer`."""
-        return self._ask(lambda client: client.infer(model, inputs, outputs, **options))
+        """Send one request over HTTP; options and answer as in `TritonClient.infer`.
+
+        An `InferenceFailed` has in `log` what the server logged meanwhile, of other requests too.
+        """
+        with self._quoting_log():
+            return self._ask(lambda client: client.infer(model, inputs, outputs, **options))
 
     def infer_many(self, model: str, inputs: Sequence[Mapping[str, Any]], **options: Any) -> list[Any]:
         """Send several requests at once; see `TritonClient.infer_many`."""
@@ -230,7 +236,7 @@ class RealTriton:
     def stream_infer(self, model: str, inputs: Mapping[str, Any], **options: Any) -> Iterator[dict[str, NDArray[Any]]]:
         """The responses of one request as they come, over gRPC; see `TritonClient.stream_infer`."""
         self._ask(lambda client: client.is_ready())
-        with TritonClient(self.grpc_url, self.timeout_s) as client:
+        with self._quoting_log(), TritonClient(self.grpc_url, self.timeout_s) as client:
             yield from client.stream_infer(model, inputs, **options)
 
     def model_config(self, model: str, version: str = "") -> dict[str, Any]:
@@ -253,6 +259,20 @@ class RealTriton:
         """Raise `ServerFailed`, with the log's own words, if the process ended by itself."""
         if self._process is not None:
             self._process.raise_if_dead()
+
+    @contextmanager
+    def _quoting_log(self) -> Iterator[None]:
+        """Give an `InferenceFailed` what was logged since; ours comes before the answer, the server's own after."""
+        before = self.log_path.stat().st_size if self._folder is not None else 0
+        try:
+            yield
+        except InferenceFailed as error:
+            if error.log or self._folder is None:
+                raise
+            written = self.log_path.read_bytes()[before:].decode(errors="replace")
+            log = server_log.errors(written)
+            message, code, where, fix, _ = error.args
+            raise InferenceFailed(message, code, where, fix, "" if log in message else log) from error
 
     def _ask(self, call: Callable[[TritonClient], Result]) -> Result:
         if self._process is None:
