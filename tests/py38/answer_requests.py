@@ -56,7 +56,7 @@ instance.initialize(
     }
 )
 requests = [
-    pb_utils.InferenceRequest(
+    pb_utils.InferenceRequest(  # type: ignore[call-overload]  # the one beside this file is simpler
         {name: array(entry["values"], entry["dtype"]) for name, entry in request.items()},
         [output["name"] for output in json.loads(config)["output"]],
     )
