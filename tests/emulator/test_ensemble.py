@@ -9,6 +9,8 @@ import pytest
 
 from tests.emulator.models import ECHO, ensemble, execute, tensors, write
 from triton_pyb.emulator import EmulatedTriton, InferenceFailed
+from triton_pyb.emulator.ensemble import EnsembleScheduler
+from triton_pyb.emulator.loaded_model import LoadedModel
 
 IO = tensors(("input", "IN", "FP32", [2]), ("output", "OUT", "FP32", [2]))
 ENDS = tensors(("input", "X", "FP32", [2]), ("output", "Y", "FP32", [2]))
@@ -138,3 +140,27 @@ def test_a_batch_axis_of_one_comes_and_goes(tmp_path: Path) -> None:
         assert triton.infer("outer", {"X": np.zeros((1, 2), np.float32)})["Y"].tolist() == [[1, 1]]
         with pytest.raises(InferenceFailed, match=r"for model 'single'. Expected \[2\], got \[2,2\]"):
             triton.infer("outer", {"X": np.zeros((2, 2), np.float32)})
+
+
+@pytest.mark.parametrize(
+    ("outputs", "run"),
+    [(["x"], "none"), (["y"], "none"), (["x", "y"], "none"), (["z"], "r"), (["x", "y", "z"], "p q r")],
+)
+def test_steps_that_the_server_prunes(outputs: list[str], run: str) -> None:
+    """A chain p -> x -> q -> y, and r -> z beside it from an input of its own. Source: measured on 24.10."""
+    step = {"model_version": -1}
+    steps = [
+        {**step, "model_name": "p", "input_map": {"IN": "a"}, "output_map": {"OUT": "x"}},
+        {**step, "model_name": "q", "input_map": {"IN": "x"}, "output_map": {"OUT": "y"}},
+        {**step, "model_name": "r", "input_map": {"IN": "b"}, "output_map": {"OUT": "z"}},
+    ]
+    config = {
+        "max_batch_size": 0,
+        "input": [{"name": "a"}, {"name": "b"}],
+        "output": [{"name": "x"}, {"name": "y"}, {"name": "z"}],
+        "ensemble_scheduling": {"step": steps},
+    }
+    scheduler = EnsembleScheduler(LoadedModel("e", 1, config), lambda name, version: pytest.fail(name))
+    names = [each.model for each in scheduler.needed(outputs)]
+    made = scheduler.reached(scheduler.needed(outputs)) >= set(outputs)
+    assert (" ".join(names) if made else "none") == run

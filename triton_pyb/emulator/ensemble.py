@@ -30,6 +30,10 @@ class Value(NamedTuple):
 #: Tensor name to its value; None once nobody will write it: an optional input left out, an output not sent.
 Settled = dict[str, "Value | None"]
 
+_DEADLOCK = (
+    "[request id: {}] unexpected deadlock, at least one output is not set while no more ensemble steps can be made"
+)
+
 
 @dataclass(frozen=True)
 class Step:
@@ -71,17 +75,41 @@ class EnsembleScheduler:
         """Nothing to stop: the steps have schedulers of their own."""
 
     def needed(self, outputs: list[str]) -> list[Step]:
-        """The steps that a request for these outputs cannot do without."""
-        wanted, steps = set(outputs), list[Step]()
-        grown = True
-        while grown:
-            grown = False
-            for step in self.steps:
-                if step not in steps and wanted & set(step.output_map.values()):
-                    steps.append(step)
-                    wanted |= set(step.input_map.values())
-                    grown = True
-        return steps
+        """The steps that run in a request for these outputs, as the server prunes the others.
+
+        It goes back from the outputs nobody asked for, and takes a step away when none of its outputs is left. It does
+        not look whether a step that stays, or the client, wants such a tensor, and an input of the ensemble that
+        nobody reads any more counts as an output of the first step. Then outputs that were asked for cannot be made.
+        Source: measured on 24.10.
+        """
+        left = [len(step.output_map) for step in self.steps]
+        writer = {tensor: index for index, step in enumerate(self.steps) for tensor in step.output_map.values()}
+        readers: dict[str, set[int]] = {}
+        for index, step in enumerate(self.steps):
+            for tensor in step.input_map.values():
+                readers.setdefault(tensor, set()).add(index)
+        pruned: set[int] = set()
+        ignored = set(self.outputs) - set(outputs)
+        while ignored:
+            unread: set[str] = set()
+            for index in (writer.get(tensor, 0) for tensor in ignored):
+                left[index] -= 1
+                if left[index] == 0:
+                    pruned.add(index)
+                    for tensor in self.steps[index].input_map.values():
+                        readers[tensor].discard(index)
+                        if not readers[tensor]:
+                            unread.add(tensor)
+            ignored = unread
+        return [step for index, step in enumerate(self.steps) if index not in pruned]
+
+    def reached(self, steps: list[Step]) -> set[str]:
+        """The tensors that these steps can make from the ensemble's inputs."""
+        known, waiting = set(self.inputs), list(steps)
+        while ready := [step for step in waiting if known.issuperset(step.input_map.values())]:
+            waiting = [step for step in waiting if step not in ready]
+            known.update(tensor for step in ready for tensor in step.output_map.values())
+        return known
 
 
 class _Run:
@@ -92,9 +120,12 @@ class _Run:
         self.lock = threading.RLock()
         self.open_branches = 1
         self.failed = False
+        self.deadlocked = False
 
     def start(self, given: Settled) -> None:
-        steps = self.scheduler.needed(self.pending.request.requested_outputs)
+        wanted = self.pending.request.requested_outputs
+        steps = self.scheduler.needed(wanted)
+        self.deadlocked = not self.scheduler.reached(steps).issuperset(wanted)
         _Branch(self, given, steps).advance()
 
     def fork(self) -> None:
@@ -144,7 +175,10 @@ class _Branch:
             self.waiting = [step for step in self.waiting if step not in ready]
             self.running += len(ready)
             done = not self.running
-        if done:
+        if done and self.run.deadlocked:
+            request_id = self.run.pending.request.request_id or "<id_unknown>"
+            self.run.fail(WireResponse(error=WireError("INVALID_ARG", _DEADLOCK.format(request_id))))
+        elif done:
             self.run.close(self._answer())
         for step in ready:
             self._start(step)
