@@ -52,7 +52,7 @@ def preprocessing(image: Annotated[np.ndarray, Image("RGB")]) -> Prepared:
 
 @postprocess
 def postprocessing(
-    probability: Annotated[np.ndarray, Tensor("FP32", (1, SIDE, SIDE))],
+    probability: Annotated[np.ndarray, Tensor("FP32", (1, "H", "W"))],
     geometry: Annotated[np.ndarray, Tensor("FP32", (6,))],
 ) -> Annotated[dict[str, Any], Json(name="result")]:
     """Boxes in pixels of the picture that was sent."""
@@ -73,7 +73,7 @@ pipeline = Pipeline(
             OnnxModel(
                 "detection",
                 "package:rapidocr/models/PP-OCRv6_det_small.onnx",
-                outputs={"fetch_name_0": Tensor("FP32", (1, SIDE, SIDE))},  # the file leaves the sizes open
+                outputs={"fetch_name_0": Tensor("FP32", (1, -1, -1))},  # the file leaves even the 1 open
             ),
             input_map={"x": "pixels"},
             output_map={"fetch_name_0": "probability"},

@@ -14,7 +14,7 @@ from typing import Any
 import cv2
 import numpy as np
 import pytest
-from agreement import differences
+from agreement import OTHER_RUNTIME, differences
 from boxes import clockwise_from_top_left, find_boxes, in_reading_order
 from PIL import Image
 
@@ -217,7 +217,7 @@ def test_by_hand_every_line_is_found(by_hand: list[dict[str, Any]]) -> None:
 def test_the_readme_shows_the_true_answer(by_hand: list[dict[str, Any]]) -> None:
     shown = json.loads((HERE / "README.md").read_text().split("```json\n")[1].split("```")[0])
     answer = by_hand[[path.name for path in PICTURES].index("notice.jpg")]
-    assert differences(shown, {**answer, "boxes": answer["boxes"][:1]}) == []
+    assert differences(shown, {**answer, "boxes": answer["boxes"][:1]}, OTHER_RUNTIME) == []
 
 
 @pytest.mark.parametrize("count", [1, 2, 7])
@@ -247,9 +247,18 @@ def test_differences_are_found_and_said() -> None:
     assert differences(one, {**one, "boxes": []}) == ["number of boxes: 1 and 0"]
     moved = {"points": [[0, 0], [9, 0], [9, 8], [0, 5]], "score": 0.8}
     assert differences(one, {**one, "boxes": [moved]}) == [
-        "box 0: a corner is 3.0 pixels off (allowed: 2.0)",
-        "box 0: scores 0.9 and 0.8 (allowed: 0.02 apart)",
+        "box 0: a corner is 3.0 pixels off (allowed: 0.51)",
+        "box 0: scores 0.9 and 0.8 (allowed: 0.001 apart)",
     ]
+
+
+def test_a_shift_of_two_pixels_is_forgiven_only_between_runtimes() -> None:
+    one = {"width": 500, "height": 400, "boxes": [{"points": [[0, 0], [9, 0], [9, 5], [0, 5]], "score": 0.9}]}
+    shifted = {**one, "boxes": [{"points": [[2, 0], [11, 0], [11, 5], [2, 5]], "score": 0.91}]}
+    assert len(differences(one, shifted)) == 2
+    assert differences(one, shifted, OTHER_RUNTIME) == []
+    moved = {**one, "boxes": [{"points": [[3, 0], [12, 0], [12, 5], [3, 5]], "score": 0.9}]}
+    assert differences(one, moved, OTHER_RUNTIME) == ["box 0: a corner is 3.0 pixels off (allowed: 2.00)"]
 
 
 def run_demo(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
