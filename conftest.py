@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import signal
 
 import pytest
 from hypothesis import settings
@@ -15,6 +16,12 @@ settings.load_profile("shared machine")
 #: Set in CI: a real half that runs nothing is a failure there.
 REQUIRE_REAL = bool(os.environ.get("TRITON_PYB_REQUIRE_REAL"))
 _ran_on_real: list[str] = []
+
+
+def pytest_configure() -> None:
+    # A job that runs in the background inherits an ignored SIGINT, and so would every command that a test interrupts.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @functools.cache
