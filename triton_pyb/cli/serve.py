@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table
 
 from triton_pyb.cli.targets import repository_of
@@ -36,9 +37,7 @@ PORT = click.IntRange(0, 65535)
 )
 @click.option("--load-model", "load_models", multiple=True, metavar="NAME", help="With explicit; '*' is everything.")
 @click.option("--timeout-s", default=120.0, show_default=True, help="How long the models may take to load.")
-@click.option(
-    "-v", "--verbose", is_flag=True, help="Follow the whole log, not only warnings, errors and prints."
-)
+@click.option("-v", "--verbose", is_flag=True, help="Follow the whole log, not only warnings, errors and prints.")
 @click.argument("triton_arguments", nargs=-1, type=click.UNPROCESSED)
 def command(target: str, verbose: bool, triton_arguments: tuple[str, ...], timeout_s: float, **options: Any) -> None:
     """Start a real Triton on TARGET and keep it until Ctrl-C.
@@ -81,7 +80,7 @@ def _start(server: RealTriton, console: Console, follow: _Follower, verbose: boo
         with console.status("starting") as status:
             server.start(lambda doing: status.update(doing))
     console.print(server.description, highlight=False)
-    console.print(_models(server))
+    show_models(_models(server), console)
     console.print(
         f"ready  {server.http_url}  {server.grpc_url}  {server.metrics_url}   Ctrl-C stops it",
         highlight=False,
@@ -103,16 +102,28 @@ def _models(server: RealTriton) -> Table:
             entry["name"],
             str(entry["version"]),
             backend,
-            _tensors(config.get("input", [])),
-            _tensors(config.get("output", [])),
+            tensors_text(config.get("input", [])),
+            tensors_text(config.get("output", [])),
             str(config.get("max_batch_size", 0)),
         )
     return table
 
 
-def _tensors(declared: list[dict[str, Any]]) -> str:
+def show_models(table: Table, console: Console) -> None:
+    """As wide as a person's terminal; whole rows where no terminal is, so that a program finds them."""
+    if console.is_terminal:
+        console.print(table)
+        return
+    wide = console.options.update(max_width=10_000)
+    width = Measurement.get(console, wide, table).maximum
+    for line in console.render_lines(table, wide.update(width=width), pad=False):
+        console.out("".join(segment.text for segment in line), highlight=False)
+
+
+def tensors_text(declared: list[dict[str, Any]]) -> str:
     return "\n".join(
         f"{tensor['name']} {tensor['data_type'].removeprefix('TYPE_')} {list(tensor['dims'])}".replace("[", "\\[")
+        + (", optional" if tensor.get("optional") else "")
         for tensor in declared
     )
 
