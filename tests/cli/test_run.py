@@ -210,3 +210,30 @@ class TestOnARealTriton:
             answer = invoke(tmp_path, "--on", server.http_url, "-i", "X=x", "--output", "nope")
         assert answer.exit_code == 1
         assert "unexpected inference output 'nope' for model 'echo'" in answer.stderr.splitlines()[0]
+
+
+DEEP = """
+from triton_pyb import Annotated, Name, model
+
+
+@model
+def deep(x: str) -> Annotated[str, Name("y")]:
+    print("looking for", x)
+    return {"good": "found"}[x]
+"""
+
+
+@pytest.mark.parametrize("place", ["emulator", pytest.param("triton", marks=pytest.mark.real_triton)])
+def test_prints_and_the_traceback_go_to_standard_error(tmp_path: Path, place: str) -> None:
+    (tmp_path / "app.py").write_text(DEEP)
+    good = invoke(f"{tmp_path}/app.py", "-i", "x=good", "--json", "--on", place)
+    assert good.exit_code == 0 and good.stderr == "looking for good\n"
+    assert json.loads(good.stdout)["outputs"]["y"]["data"] == ["found"]
+    bad = invoke(f"{tmp_path}/app.py", "-i", "x=hi", "--json", "--on", place)
+    assert bad.exit_code == 1
+    lines = bad.stderr.splitlines()
+    assert lines[0] == "looking for hi"
+    assert lines[1] == "INTERNAL model 'deep', deep() (app.py:5), item 0 of 1: KeyError: 'hi'"
+    assert f'  log:     File "{tmp_path}/app.py", line 8, in deep' in lines
+    assert lines[-1] == "  log:   KeyError: 'hi'"
+    assert json.loads(bad.stdout)["error"]["log"].endswith("KeyError: 'hi'")

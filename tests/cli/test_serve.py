@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from tests.cli.test_run import APP
 from tests.server.model_folders import config, write_echo, write_model
 from triton_pyb.cli import main
-from triton_pyb.server import TritonClient
+from triton_pyb.server import InferenceFailed, TritonClient
 
 pytestmark = pytest.mark.real_triton
 
@@ -73,7 +73,7 @@ def test_ctrl_c_while_it_still_starts(tmp_path: Path) -> None:
     began = time.monotonic()
     process.send_signal(signal.SIGINT)
     rest = process.communicate(timeout=30)[0]
-    assert process.returncode == 0 and rest.split()[-2:] == ["stopping", "stopped"]
+    assert process.returncode == 0 and rest.splitlines()[-1] == "stopped" and "stopping" in rest.splitlines()
     assert time.monotonic() - began < 10
 
 
@@ -91,6 +91,45 @@ def test_verbose_follows_the_log(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=30)
     assert process.returncode == 0
+
+
+DEEP = """
+from triton_pyb import Annotated, Name, model
+
+
+@model
+def deep(x: str) -> Annotated[str, Name("y")]:
+    print("looking for", x)
+    return {"good": "found"}[x]
+"""
+
+
+@pytest.mark.parametrize("options", [(), ("-v",)])
+def test_prints_and_tracebacks_are_shown(tmp_path: Path, options: tuple[str, ...]) -> None:
+    """As they come, and the one right before the end too."""
+    (tmp_path / "app.py").write_text(DEEP)
+    process = start(tmp_path / "app.py", *options)
+    try:
+        url = re.search(r"ready  (\S+)", read_until(process, "ready  http"))
+        assert url is not None
+        with TritonClient(url.group(1)) as client:
+            client.infer("deep", {"x": "good"})
+            assert read_until(process, "looking for").endswith("looking for good\n")
+            with pytest.raises(InferenceFailed):
+                client.infer("deep", {"x": "hi"})
+    finally:
+        process.send_signal(signal.SIGINT)
+        rest = process.communicate(timeout=30)[0]
+    lines = rest.splitlines()
+    for line in (
+        "looking for hi",
+        "Traceback (most recent call last):",
+        f'  File "{tmp_path}/app.py", line 8, in deep',
+    ):
+        assert line in lines, rest
+    assert "KeyError: 'hi'" in lines and lines[-1] == "stopped"
+    assert process.returncode == 0
+    assert options or lines[-2:] == ["stopping", "stopped"]
 
 
 def test_a_pipeline_is_built_first(tmp_path: Path) -> None:

@@ -381,3 +381,56 @@ def test_importing_the_plugin_is_cheap() -> None:
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split("\n")
     assert float(out[0]) < 0.05
     assert out[1] == "[]"
+
+
+FAILING = """
+from triton_pyb.emulator import InferenceFailed
+
+def test_fails(triton):
+    server = triton.load("app_log.py:deep", inline=False)
+    try:
+        server.infer("deep", {"x": "hi"})
+    except InferenceFailed:
+        pass
+    assert False, "another reason"
+
+def test_passes(triton):
+    triton.load("app_log.py:deep", inline=False).infer("deep", {"x": "good"})
+
+def test_without_a_server():
+    assert False
+"""
+APP_LOG = """
+import logging
+
+from triton_pyb import Annotated, Name, model
+
+
+@model
+def deep(x: str) -> Annotated[str, Name("y")]:
+    print("looking for", x)
+    logging.warning("of two\\nlines")
+    return {"good": "found"}[x]
+"""
+
+
+@pytest.mark.parametrize("where", ["emulated", pytest.param("real", marks=pytest.mark.real_triton)])
+def test_a_failing_test_shows_prints_and_log(installed: pytest.Pytester, where: str) -> None:
+    installed.makepyfile(app_log=APP_LOG, test_log=FAILING)
+    result = outcome(installed, f"--triton={where}")
+    result.assert_outcomes(passed=1, failed=2)
+    text = result.stdout.str()
+    assert text.count("Captured Triton log") == 1  # of three tests only one failed and had a server
+    log = text.partition("Captured Triton log")[2]
+    for line in (
+        "of two",
+        "lines",
+        "Traceback (most recent call last):",
+        f'  File "{installed.path}/app_log.py", line 10, in deep',
+        "KeyError: 'hi'",
+    ):
+        assert any(shown.endswith(line) for shown in log.splitlines()), (line, text)
+    printed = text.partition("Captured stdout call" if where == "emulated" else "Captured Triton log")[2]
+    assert printed and "looking for hi" in printed and "looking for good" not in text
+    seen = outcome(installed, f"--triton={where}", "-s", "-k", "test_passes").stdout.str()
+    assert ("looking for good" in seen) == (where == "emulated")

@@ -69,3 +69,35 @@ def test_a_stub_that_never_starts_is_a_failure() -> None:
 def test_the_tail_has_no_noise_and_no_tables() -> None:
     assert log.tail(NOISY + '| a | b |\n+---+---+\n\nI1130 01:47:45.9 9732 x.cc:1] "last"\n', 1).endswith('"last"')
     assert len(log.tail(NOISY + "| a |\n").splitlines()) == 1
+
+
+REQUESTS = r"""I1130 01:47:46.1 1 grpc_server.cc:2558] "Started GRPCInferenceService at 127.0.0.1:1"
++-------+---------+
+| Model | Version |
+a print
+E1130 01:47:47.1 1 refusals.py:78] "model 'm', f() (a.py:1):\nTraceback (most recent call last):\n  \"x\"\nKeyError: 1"
+W1130 01:47:47.2 1 model.py:3] "one line, \"quoted\""
+I1130 01:47:47.3 1 model.py:4] "two\nlines"
+
+Signal (15) received.
+"""
+ERROR = "model 'm', f() (a.py:1):\nTraceback (most recent call last):\n  \"x\"\nKeyError: 1"
+
+
+def test_errors_have_their_line_breaks() -> None:
+    assert log.errors(NOISY + REQUESTS) == ERROR
+
+
+def test_what_people_want_to_see_of_a_running_server() -> None:
+    assert list(log.notable(NOISY + REQUESTS)) == [
+        "a print",
+        f"E1130 01:47:47.1 1 refusals.py:78] {ERROR}",
+        'W1130 01:47:47.2 1 model.py:3] "one line, \\"quoted\\""',
+    ]
+    assert log.printed(NOISY + REQUESTS) == "a print"
+
+
+def test_every_line_with_its_line_breaks() -> None:
+    shown = list(log.readable(REQUESTS))
+    assert len(shown) == 9 and shown[6] == "I1130 01:47:47.3 1 model.py:4] two\nlines"
+    assert shown[0] == REQUESTS.splitlines()[0]

@@ -53,6 +53,9 @@ def show_error(error: TritonPybError, for_programs: bool) -> int:
     """Three lines on standard error, for programs JSON on standard output too; the exit status."""
     if for_programs:
         shown = {"error": {"code": error.code, "what": error.what, "where": error.where, "fix": error.fix}}
+        log = vars(error).get("log")  # of InferenceFailed and ServerFailed
+        if log:
+            shown["error"]["log"] = log
         click.echo(json.dumps(shown, ensure_ascii=False))
     first, _, rest = str(error).partition("\n")
     click.secho(first, err=True, fg="red", bold=True)
