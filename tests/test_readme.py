@@ -28,6 +28,14 @@ def test_the_korean_page_has_the_same_blocks() -> None:
     assert re.findall(r"^```(\w*)\n(.*?)^```$", page, re.M | re.S) == BLOCKS
 
 
+@pytest.mark.parametrize(
+    "page", ["README.md", "README.ko.md", *(f"docs/{path.name}" for path in ROOT.glob("docs/*.md"))]
+)
+def test_links_lead_to_files(page: str) -> None:
+    links = re.findall(r"\]\((?!https?://|#)([^)#]+)", (ROOT / page).read_text(encoding="utf-8"))
+    assert [link for link in links if not (ROOT / page).parent.joinpath(link).exists()] == []
+
+
 def test_the_changelog_begins_with_this_version() -> None:
     page = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     newest = re.search(r"^## (\S+)", page, re.M)
