@@ -226,6 +226,13 @@ class TestPrints:
         narrow.close()
         pass_on("stdout", "too late")
 
+        class Gone(io.StringIO):
+            def write(self, text: str) -> int:
+                raise BrokenPipeError
+
+        monkeypatch.setattr(sys, "stderr", Gone())
+        pass_on("stderr", "nobody reads")
+
     def test_who_listens_instead_gets_the_lines_alone(self, capsys: pytest.CaptureFixture[str]) -> None:
         log, heard = ServerLog(), list[tuple[str, str]]()
         log.output_listeners[:] = [lambda stream, line: heard.append((stream, line))]

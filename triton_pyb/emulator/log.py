@@ -119,8 +119,8 @@ def pass_on(stream: str, text: str) -> None:
     encoding = getattr(target, "encoding", None) or "utf-8"
     try:
         print(text.encode(encoding, "backslashreplace").decode(encoding), file=target, flush=True)
-    except ValueError:
-        pass  # it is closed: whoever captured it has gone, a late line has no reader
+    except (ValueError, OSError):
+        pass  # it is closed, or a pipe that nobody reads: a late line has no reader, and no request suffers from it
 
 
 def writer(stream: TextIO) -> Callable[[Record], None]:
