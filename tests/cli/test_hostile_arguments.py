@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -96,3 +97,14 @@ def test_an_empty_name_of_a_repository(models: Path) -> None:
 def test_no_folder_to_emulate(tmp_path: Path) -> None:
     done = ended("CLI emulate nosuch", tmp_path)
     assert done.returncode == 2 and done.stderr.startswith("TPB722 there is no folder 'nosuch'\n")
+
+
+@pytest.mark.parametrize("kind", ["http", "grpc", "metrics"])
+def test_a_port_in_use_names_the_option(models: Path, kind: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        free = " ".join(f"--{other}-port 0" for other in ("http", "grpc", "metrics"))
+        done = ended(f"CLI emulate models {free} --{kind}-port {port}", models.parent)
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"TPB608 the {kind} port {port} is not free: Address already in use\n")
+    assert f"--{kind}-port" in done.stderr

@@ -117,7 +117,9 @@ def _serve(
 ) -> int:
     from triton_pyb.emulator.endpoints import Endpoints
     from triton_pyb.emulator.triton import EmulatedTriton
+    from triton_pyb.server.ports import choose_ports
 
+    ports = choose_ports({"http": http_port, "grpc": grpc_port, "metrics": metrics_port})
     stopped = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stopped.set())
@@ -137,9 +139,9 @@ def _serve(
         return 1
     endpoints = Endpoints(
         triton.store,
-        http_port=http_port,
-        grpc_port=grpc_port,
-        metrics_port=metrics_port,
+        http_port=ports["http"],
+        grpc_port=ports["grpc"],
+        metrics_port=ports["metrics"],
         strict_readiness=strict_readiness,
     )
     endpoints.start()
