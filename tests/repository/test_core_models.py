@@ -64,6 +64,15 @@ def test_names_dtypes_and_shapes_come_from_the_file(tmp_path: Path) -> None:
     assert (node.core.config.backend, node.core.file_name) == ("onnxruntime", "model.onnx")
 
 
+def test_a_tensor_with_the_batch_axis_alone_is_reshaped(tmp_path: Path) -> None:
+    """Triton's backend counts the axes: with dims [1] alone it refuses the model."""
+    core = onnx_file(tmp_path, {"ids": (TensorProto.INT64, ["N"]), **X}, Y)
+    for batching in (8, 0):
+        (node,) = resolve(Pipeline("p", [core], max_batch_size=batching)).nodes
+        assert node.core is not None
+        assert [tensor.HasField("reshape") for tensor in node.core.config.input] == [batching > 0, False]
+
+
 def test_weights_that_are_listed_as_inputs_are_none(tmp_path: Path) -> None:
     core = onnx_file(tmp_path, {**X, "w": (TensorProto.FLOAT, [2, 2])}, Y)
     model = onnx.load(str(tmp_path / "core.onnx"))

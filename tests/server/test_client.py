@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 
@@ -202,6 +203,23 @@ def test_a_stream_left_early_is_cancelled_only_when_it_does_not_end(
         answers.close()  # type: ignore[attr-defined]
     assert stream.closed.wait(5)
     assert stream.stops == stops
+
+
+@pytest.mark.real_triton
+def test_a_server_outlives_many_streams_left_early(explicit_server: RealTriton) -> None:
+    """With a cancel for each it died before the 800th."""
+    text = config("X INT32 1", "Y INT32 1", max_batch_size=0, tail="model_transaction_policy { decoupled: true }")
+    write_model(explicit_server.repository, "left", text, {"model.py": DECOUPLED})
+    explicit_server.load_model("left")
+    for _ in range(800):
+        answers = explicit_server.stream_infer("left", {"X": 20})
+        next(answers)
+        answers.close()  # type: ignore[attr-defined]
+    until = time.monotonic() + 10  # the last ones are read on in the background
+    while explicit_server.statistics("left")["inference_count"] < 800:
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    explicit_server.raise_if_dead()
 
 
 @pytest.mark.real_triton

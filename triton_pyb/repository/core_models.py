@@ -50,8 +50,9 @@ def resolve_core(core: CoreModel, max_batch_size: int, max_queue_delay_microseco
     source = locate(core)
     if isinstance(core, ExistingModel):
         return _existing(core, source, max_batch_size)
+    flat: set[str] = set()
     if isinstance(core, OnnxModel):
-        inputs, outputs = _onnx_tensors(core, source, max_batch_size)
+        inputs, outputs, flat = _onnx_tensors(core, source, max_batch_size)
         backend = {"backend": "onnxruntime"}
         file_name = "model.onnx"
     else:
@@ -67,6 +68,9 @@ def resolve_core(core: CoreModel, max_batch_size: int, max_queue_delay_microseco
         max_queue_delay_microseconds=max_queue_delay_microseconds,
         **backend,
     )
+    for tensor in (*config.input, *config.output):
+        if tensor.name in flat and max_batch_size > 0:
+            tensor.reshape.SetInParent()  # dims: [1] for the client, no axis beside the batch axis for the model
     return ResolvedCore(config, inputs, outputs, source, file_name, core.where)
 
 
@@ -118,7 +122,8 @@ def _declared(core: CoreModel, side: str, max_batch_size: int) -> tuple[TensorCo
 
 def _onnx_tensors(
     core: CoreModel, source: Path, max_batch_size: int
-) -> tuple[tuple[TensorConfig, ...], tuple[TensorConfig, ...]]:
+) -> tuple[tuple[TensorConfig, ...], tuple[TensorConfig, ...], set[str]]:
+    """Inputs, outputs, and the names of those that have one axis in the file."""
     try:
         import onnx
     except ImportError:
@@ -140,7 +145,8 @@ def _onnx_tensors(
     weights = {tensor.name for tensor in graph.initializer}
     inputs = _onnx_side(core, "input", [item for item in graph.input if item.name not in weights], max_batch_size)
     outputs = _onnx_side(core, "output", list(graph.output), max_batch_size)
-    return inputs, outputs
+    flat = {item.name for item in (*graph.input, *graph.output) if len(item.type.tensor_type.shape.dim) == 1}
+    return inputs, outputs, flat
 
 
 def _with_inferred_shapes(model: Any) -> Any:
