@@ -351,7 +351,8 @@ def test_a_default_stands_for_each_item() -> None:
     def stacked(
         x: Annotated[Array, Tensor("INT64", (2,))], n: int = 3
     ) -> Annotated[Array, Tensor("INT64", (2,), name="out")]:
-        return x * np.asarray(n)[:, None]
+        doubled: Array = x * np.asarray(n)[:, None]
+        return doubled
 
     (answer,) = run(listed, {"text": ["a", "b"]})
     assert answered(answer)["out"].tolist() == [[b"aa"], [b"bb"]]

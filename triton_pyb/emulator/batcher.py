@@ -10,8 +10,10 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
+from triton_pyb.emulator.lending import lent
 from triton_pyb.emulator.pending import Pending
 
 _STOPPED = "Server is stopping, scheduler for model has stopped accepting new inference requests"
@@ -162,6 +164,8 @@ class Batcher:
         self._changed = threading.Condition()
         self._stopped = False
         self._idle: set[int] = set()
+        self._borrowed: set[int] = set()  # idle ones that run on a caller's thread
+        self._runners = list(runners)
         self._threads = [
             threading.Thread(target=self._serve, args=(index, runner), name=f"{config['name']} {index}", daemon=True)
             for index, runner in enumerate(runners)
@@ -171,6 +175,8 @@ class Batcher:
 
     def enqueue(self, pendings: list[Pending]) -> None:
         """Several requests at one instant: no batch is formed in between."""
+        if len(pendings) == 1 and self._borrow(pendings[0]):
+            return
         refused = []
         stopped = False
         with self._changed:
@@ -187,6 +193,31 @@ class Batcher:
             prefix = f"[request id: {pending.request.request_id or '<id_unknown>'}] "
             reason = _STOPPED if stopped else f"{prefix}Exceeds maximum queue size"
             pending.fail(reason, "UNAVAILABLE", "request")
+
+    def _borrow(self, pending: Pending) -> bool:
+        """Whether the request runs on this thread, which its owner lends: when it could start at once anyway."""
+        jobs = lent()
+        if jobs is None:
+            return False
+        with self._changed:
+            free = self._idle - self._borrowed
+            waiting = any(level.queue or level.expired for level in self._levels.values())
+            if self._stopped or waiting or not free or not next_batch([pending], self.rules, 0)[0]:
+                return False
+            pending.enqueued_ns = time.monotonic_ns()
+            index = min(free)
+            self._borrowed.add(index)
+        jobs.append(partial(self._run_borrowed, index, pending))
+        return True
+
+    def _run_borrowed(self, index: int, pending: Pending) -> None:
+        try:
+            self._runners[index]([pending])
+        finally:
+            with self._changed:
+                self._borrowed.discard(index)
+                if self._stopped or self._in_order():
+                    self._changed.notify_all()
 
     def stop(self) -> None:
         """Finish what is queued, then end the threads."""
@@ -226,7 +257,7 @@ class Batcher:
 
     def _wait(self, index: int) -> tuple[list[Pending], list[Pending]]:
         while True:
-            if index != min(self._idle) and not self._stopped:
+            if index in self._borrowed or (index != min(self._idle - self._borrowed) and not self._stopped):
                 self._changed.wait()
                 continue
             now = time.monotonic_ns()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from triton_pyb.emulator import fake_models
 from triton_pyb.emulator.errors import InferenceFailed
+from triton_pyb.emulator.lending import keeping
 from triton_pyb.emulator.log import Record
 from triton_pyb.emulator.messages import WireError, WireRequest, WireResponse
 from triton_pyb.emulator.validation import RequestRefused
@@ -47,7 +48,8 @@ class ModelHost:
                 )
             if model.decoupled and not decoupled:
                 raise RequestRefused(_DECOUPLED.format(model.name))
-            model.submit(request, responses.put, chain=self.chain)
+            with keeping():
+                model.submit(request, responses.put, chain=self.chain)
         except RequestRefused as error:
             yield WireResponse(error=WireError(error.code, error.message, "request"))
             return

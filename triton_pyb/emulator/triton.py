@@ -14,6 +14,7 @@ from triton_pyb.emulator.calls import Arrays, RequestOptions, arrays_of, pass_on
 from triton_pyb.emulator.contract import CHECKS
 from triton_pyb.emulator.errors import InferenceFailed, LoadFailed
 from triton_pyb.emulator.loaded_model import LoadedModel, Machine
+from triton_pyb.emulator.lending import lending
 from triton_pyb.emulator.log import Record
 from triton_pyb.emulator.meeting import Meeting
 from triton_pyb.emulator.messages import WireResponse
@@ -213,7 +214,9 @@ class EmulatedTriton:
             timeout_us,
         )
         target = self._model(model, version)
-        return arrays_of(inference.submit(target, options.request(target, inputs)).result(), model)
+        with lending():
+            answer = inference.submit(target, options.request(target, inputs))
+        return arrays_of(answer.result(), model)
 
     def async_infer(self, model: str, inputs: Mapping[str, Any], **options: Any) -> Future[Arrays]:
         """`infer` without waiting, with the same options: the future has its result or its exception."""

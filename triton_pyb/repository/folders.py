@@ -79,6 +79,7 @@ def _with_picture_library(closure: Closure, signature: Signature) -> tuple[str, 
 def config_of_step(mark: StepMark, max_batch_size: int, max_queue_delay_microseconds: int) -> Any:
     """What the signature says, then what the author adds."""
     signature, batching = mark.signature, max_batch_size > 0
+    mark.check_companions(signature)
     config = step_config(
         mark.name,
         [TensorConfig.of(field, batching) for field in signature.inputs],
