@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 from click.testing import CliRunner
@@ -75,3 +78,14 @@ def test_what_the_examples_build_is_clean() -> None:
         status, output = run(examples / target)
         assert (status, output) == (0, "0 errors, 0 warnings in 4 models (Triton 24.10)\n"), output
     assert run(examples / "language_router/app.py:greet")[0] == 0
+
+
+def test_what_is_built_is_clean_where_the_package_is_installed(tmp_path: Path) -> None:
+    """Outside a checkout, `triton_pyb` is found by the checker as by the container: installed."""
+    target = Path(__file__).parents[2] / "examples/language_router/app.py:greet"
+    checked = subprocess.run(
+        [sys.executable, "-m", "triton_pyb.cli", "check", str(target)],
+        cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert checked.stdout == "0 errors, 0 warnings in 1 model (Triton 24.10)\n", checked.stdout + checked.stderr
