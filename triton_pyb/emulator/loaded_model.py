@@ -277,7 +277,7 @@ class _Execution:
         response = self._with_origin(response)
         self._close(index)
         pending = self._batch[index]
-        ok = response.error is None and response.fault is None
+        ok = response.fault is None and (response.error is None or not response.error.of_execute)
         self._runner.model.statistics.answered(ok, time.monotonic_ns() - pending.enqueued_ns)
         pending.deliver(replace(response, final=True))
 

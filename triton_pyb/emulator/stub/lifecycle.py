@@ -249,7 +249,7 @@ class Model:
         for state in states:
             state.release_flags = RELEASE_ALL
         for exchange in exchanges:
-            exchange.fail(WireResponse([], WireError("INTERNAL", text.split("\0")[0])))
+            exchange.fail(WireResponse([], WireError("INTERNAL", text.split("\0")[0], of_execute=True)))
 
     def _check_answered(self, exchanges: List[Exchange]) -> None:
         """A failure after an answer: the server frees the same response factory twice, or answers twice."""

@@ -102,11 +102,15 @@ class WireError:
     stage : str
         "request" when the server refused the request before any model ran it (not ready, bad input),
         else "execution". BLS words the two differently. Source: measured on 24.10.
+    of_execute : bool
+        `execute` itself failed (it raised, or returned what is no list of responses). The statistics count that as
+        a failure, and an error that the model answered as a success. Source: measured on 24.10.
     """
 
     code: str
     message: str
     stage: str = "execution"
+    of_execute: bool = False
 
 
 class WireFault(NamedTuple):
