@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any
 
 from triton_pyb.emulator.lending import lent
+from triton_pyb.emulator.messages import WireResponse
 from triton_pyb.emulator.pending import Pending
 
 _STOPPED = "Server is stopping, scheduler for model has stopped accepting new inference requests"
@@ -211,8 +212,20 @@ class Batcher:
         return True
 
     def _run_borrowed(self, index: int, pending: Pending) -> None:
+        answer, answered = pending.deliver, False
+
+        def deliver(response: WireResponse) -> None:
+            nonlocal answered
+            answered = answered or response.final
+            answer(response)
+
+        pending.deliver = deliver
         try:
             self._runners[index]([pending])
+        except BaseException:  # Ctrl-C in the caller's thread: the server goes on
+            if not answered:
+                pending.fail("the caller was interrupted", "CANCELLED")
+            raise
         finally:
             with self._changed:
                 self._borrowed.discard(index)

@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -55,13 +56,17 @@ class _Batch:
         self.open = set(range(size))
         self.executed = threading.Event()
         self.fault: WireFault | None = None
+        #: What the child sends while `execute` runs: the thread that waits for it hands that on itself.
+        self.inbox: queue.SimpleQueue[tuple[Any, ...]] = queue.SimpleQueue()
+        self.told = False  # the inbox has got the end of `execute`; used by the reader alone
 
 
 class ModelProcess:
     """The host's end of one stub process.
 
-    The reader only reads; responses go to the server half from a thread of their own, in their order, so that
-    a server half that works on inside a callback cannot stop the process from being heard.
+    The reader only reads; responses go to the server half from the thread that waits in `execute`, later ones from
+    a thread of their own, in their order, so that a server half that works on inside a callback cannot stop the
+    process from being heard.
     """
 
     def __init__(self, name: str, python: str | None, cwd: str | None, environment: dict[str, str], host: Any) -> None:
@@ -133,14 +138,46 @@ class ModelProcess:
             self._batches[number] = batch
             dead = self.dead
         if dead:
-            self._incoming.put(("died",))
-            self._bury()
+            batch.inbox.put(("died",))
         else:
             self._send("execute", number, [request_out(request) for request in requests])
-        if timeout_s is not None and not batch.executed.wait(timeout_s):
-            self.give_up(timeout_s)
-        batch.executed.wait()
+        try:
+            self._attend(batch, timeout_s)
+        except BaseException:  # the caller's thread is interrupted: nobody waits any more
+            batch.open.clear()
+            raise
+        finally:
+            batch.executed.set()
+            if self.dead:  # it ended between the last message and this moment
+                self._answer_for(batch)
+            self._forget(number)
         return batch.fault
+
+    def _attend(self, batch: _Batch, timeout_s: float | None) -> None:
+        """Hand on what the child sends for this batch until its `execute` has returned."""
+        deadline = None if timeout_s is None else time.monotonic() + timeout_s
+        while True:
+            left_s = None if deadline is None else max(0.0, deadline - time.monotonic())
+            try:
+                kind, *arguments = batch.inbox.get(timeout=left_s)
+            except queue.Empty:
+                self.give_up(timeout_s or 0.0)
+                deadline = None
+                continue
+            self._catch_up()
+            if kind == "respond":
+                self._respond(*arguments)
+            elif kind == "executed":
+                number, together, fault = arguments
+                for response in together:
+                    self._respond(number, *response)
+                batch.fault = WireFault(*fault) if fault else batch.fault
+                if fault:
+                    batch.open.clear()
+                return
+            else:
+                self._answer_for(batch)
+                return
 
     def give_up(self, after_s: float) -> None:
         """Kill the process when an `execute` is still running; does nothing else.
@@ -218,7 +255,12 @@ class ModelProcess:
         elif kind == "readiness":
             self._readiness.put(arguments)
         else:
-            self._incoming.put((kind, *arguments))
+            batch = self._batches.get(arguments[0]) if kind in ("respond", "executed") else None
+            if batch is not None and not batch.told:
+                batch.told = kind == "executed"
+                batch.inbox.put((kind, *arguments))
+            else:
+                self._incoming.put((kind, *arguments))
 
     def _serve(self, number: int, call: str, details: tuple[Any, ...]) -> None:
         if call == "infer":
@@ -233,30 +275,27 @@ class ModelProcess:
             self._send("reply", number, *self._desk.answer(call, details))
 
     def _dispatch(self) -> None:
-        """Hand on, in order, what the child sent for the batches."""
+        """Hand on, in order, what the child sends besides and after its `execute`."""
         while True:
             message = self._incoming.get()
             assert message is not None
             kind, *arguments = message
-            for printed in self._printed:
-                printed.catch_up()  # who has an answer also finds what was printed before it
+            self._catch_up()
             if kind == "respond":
-                self._respond(*arguments)
-            elif kind == "executed":
-                number, together, fault = arguments
-                for response in together:
-                    self._respond(number, *response)
-                batch = self._batches[number]
-                batch.fault = WireFault(*fault) if fault else None
-                if fault:
-                    batch.open.clear()
-                batch.executed.set()
-                self._forget(number)
+                batch = self._batches.get(arguments[0])
+                if batch is not None:
+                    batch.executed.wait()  # what it sent before its end comes first
+                    self._respond(*arguments)
             elif kind == "done":
                 self._done.put(tuple(arguments))
-            else:
+            elif kind == "died":
                 self._bury()
                 return
+
+    def _catch_up(self) -> None:
+        """Who has an answer also finds what was printed before it."""
+        for printed in self._printed:
+            printed.catch_up()
 
     def _respond(self, number: int, index: int, plain: Any, flags: int) -> None:
         batch = self._batches.get(number)
@@ -281,10 +320,16 @@ class ModelProcess:
             self._batches.clear()
         self._done.put((None, None))
         for batch in batches:
-            for index in sorted(batch.open):
-                batch.respond(index, unhealthy(self.name), FINAL)
+            batch.inbox.put(("died",))
+            if batch.executed.is_set():
+                self._answer_for(batch)
+
+    def _answer_for(self, batch: _Batch) -> None:
+        with self._lock:
+            unanswered = sorted(batch.open)
             batch.open.clear()
-            batch.executed.set()
+        for index in unanswered:
+            batch.respond(index, unhealthy(self.name), FINAL)
 
 
 class _Printed:

@@ -13,8 +13,8 @@ from triton_pyb.emulator import inference, metrics_page, tensors
 from triton_pyb.emulator.calls import Arrays, RequestOptions, arrays_of, pass_on, result_of
 from triton_pyb.emulator.contract import CHECKS
 from triton_pyb.emulator.errors import InferenceFailed, LoadFailed
-from triton_pyb.emulator.loaded_model import LoadedModel, Machine
 from triton_pyb.emulator.lending import lending
+from triton_pyb.emulator.loaded_model import LoadedModel, Machine
 from triton_pyb.emulator.log import Record
 from triton_pyb.emulator.meeting import Meeting
 from triton_pyb.emulator.messages import WireResponse
