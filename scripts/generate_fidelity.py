@@ -10,6 +10,7 @@ instead.
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import sys
@@ -163,7 +164,7 @@ def _loads() -> Part:
 
 def _gaps() -> str:
     """The strict xfails of the tests, one line each."""
-    from tests.emulator import test_broken_statistics, test_recorded_loads
+    from tests.emulator import test_recorded_loads
 
     test_recorded_loads._cases()  # fills its list
     lines = []
@@ -171,16 +172,21 @@ def _gaps() -> str:
         module = __import__(f"tests.emulator.{name}", fromlist=["KNOWN_DIFFERENCES"])
         for case, reason in module.KNOWN_DIFFERENCES.items():
             lines.append(f"- `{case}` ({name}): {reason}")
-    for function in _xfails(test_broken_statistics):
-        lines.append(f"- `{function[0]}` (test_broken_statistics): {function[1]}")
+    lines += [f"- `{name}` ({path.stem}): {reason}" for path in _test_files() for name, reason in _xfails(path)]
     return "## Known gaps\n\nExactly the strict xfails of the tests.\n\n" + "\n".join(lines) + "\n"
 
 
-def _xfails(module: Any) -> Iterator[tuple[str, str]]:
-    for name, function in vars(module).items():
-        for mark in getattr(function, "pytestmark", []):
-            if mark.name == "xfail":
-                yield name, mark.kwargs["reason"]
+def _test_files() -> list[Path]:
+    return sorted([*(ROOT / "tests" / "emulator").rglob("test_*.py"), *(ROOT / "tests" / "conformance").glob("*.py")])
+
+
+def _xfails(path: Path) -> Iterator[tuple[str, str]]:
+    """The functions below ``@pytest.mark.xfail(reason=...)``."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for mark in node.decorator_list if isinstance(node, ast.FunctionDef) else ():
+            if isinstance(mark, ast.Call) and ast.unparse(mark.func) == "pytest.mark.xfail":
+                reason = next(keyword.value for keyword in mark.keywords if keyword.arg == "reason")
+                yield node.name, ast.literal_eval(reason)
 
 
 def _releases() -> str:
