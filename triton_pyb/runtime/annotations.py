@@ -138,10 +138,20 @@ class Image(Marker):
 
 
 class Json(Marker):
-    """One JSON value as UTF-8 text in one TYPE_STRING element; the function sees the value."""
+    """One JSON value as UTF-8 text in one TYPE_STRING element; the function sees the value.
 
-    def __init__(self, name: str = "") -> None:
+    With a dataclass or a pydantic model as its Python type the function sees, and returns, an instance of it;
+    the class stands at the top level of a module that travels.
+
+    Parameters
+    ----------
+    nan : {"refuse", "null"}
+        As output: NaN and infinities, which JSON does not have, are an error or become null.
+    """
+
+    def __init__(self, name: str = "", nan: str = "refuse") -> None:
         self.name = name
+        self.nan = nan
 
 
 class Lengths(Marker):

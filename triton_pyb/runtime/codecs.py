@@ -9,6 +9,7 @@ import numpy as np
 
 from .dtypes import Array
 from .images import NoPicture, decode_image, encode_image
+from .json_classes import Misfit, as_instance, class_of, plain, without_nan
 from .signature import Field
 
 
@@ -49,7 +50,9 @@ def read_item(field: Field, element: Any) -> Any:
     if field.kind == "text":
         return text
     try:
-        return json.loads(text, parse_constant=_no_constant)
+        return as_instance(field, json.loads(text, parse_constant=_no_constant))
+    except Misfit as error:
+        raise Unreadable("TPB223", str(error)) from None
     except RecursionError:
         raise Unreadable("TPB223", f"JSON nested too deeply; it begins with {text[:40]!r}") from None
     except ValueError as error:
@@ -65,7 +68,7 @@ def write_item(field: Field, value: Any) -> bytes:
         When `value` is None, of another type, or no JSON.
     """
     if field.kind == "json":
-        return _write_json(value)
+        return _write_json(field, value)
     if field.kind == "image":
         return _write_image(field, value)
     if value is None:
@@ -142,17 +145,16 @@ def _write_image(field: Field, value: Any) -> bytes:
         raise Unwritable("TPB211", f"no picture: {error}", f"return a uint8 array of shape {shape}") from None
 
 
-def _write_json(value: Any) -> bytes:
+def _write_json(field: Field, value: Any) -> bytes:
+    expected = class_of(field)
+    if expected is not None and not isinstance(value, expected):
+        raise Unwritable("TPB208", f"{type(value).__name__} is no {expected.__name__}", f"return a {expected.__name__}")
     try:
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False, default=_plain)
+        if field.options.get("nan") == "null":
+            value = without_nan(value)
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False, default=plain)
         return text.encode("utf-8")
     except (TypeError, ValueError) as error:  # ValueError: NaN, a cycle, a lone surrogate
         raise Unwritable(
             "TPB208", f"no JSON: {error}", "return dicts, lists, text, finite numbers, bool and None only"
         ) from None
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, (np.ndarray, np.generic)):
-        return value.tolist()
-    raise TypeError(f"{type(value).__name__} has no JSON form")

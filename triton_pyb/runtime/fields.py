@@ -9,6 +9,7 @@ import numpy as np
 from . import dtypes
 from .annotations import Annotated, Batch, Image, Json, Marker, Name, Tensor
 from .errors import did_you_mean
+from .json_classes import is_json_class
 from .signature import Field
 
 #: Plain Python types and what they are in Triton.  A Python int is 64 bits wide here and a float is a double,
@@ -129,7 +130,7 @@ def without_none(annotation: Any) -> Any:
 
 def _describe(python_type: Any, marker: Any) -> _Description:
     if isinstance(marker, Json):
-        return _Description("BYTES", (), "json", {})
+        return _Description("BYTES", (), "json", _json_options(python_type, marker))
     if isinstance(marker, Image):
         return _image(python_type, marker)
     if isinstance(marker, Tensor):
@@ -161,6 +162,24 @@ def _describe(python_type: Any, marker: Any) -> _Description:
         "use np.ndarray or torch.Tensor with Tensor(...), PIL.Image.Image, Image(...), str, bytes, int, float, bool, "
         "or Json()",
     )
+
+
+def _json_options(python_type: Any, marker: Json) -> Dict[str, Any]:
+    """The class behind the value, by name: the container imports it and never sees the annotation."""
+    options: Dict[str, Any] = {}
+    if marker.nan not in ("refuse", "null"):
+        raise Mistake("TPB119", f"unknown nan={marker.nan!r} of Json", 'write nan="refuse" or nan="null"')
+    if marker.nan != "refuse":
+        options["nan"] = marker.nan
+    if isinstance(python_type, type) and is_json_class(python_type):
+        if "<" in python_type.__qualname__:
+            raise Mistake(
+                "TPB113",
+                f"{python_type.__name__} is local to a function, so a packaged model cannot import it",
+                "define the class at module level",
+            )
+        options["type"] = f"{python_type.__module__}:{python_type.__qualname__}"
+    return options
 
 
 def _image(python_type: Any, marker: Image) -> _Description:
@@ -296,8 +315,8 @@ def _element_type(python_type: Any) -> Any:
 
 def _jaxtyping(python_type: Any, name: str) -> _Description:
     """``Float32[np.ndarray, "3 h w"]``: dtype and shape in one annotation."""
-    candidates = [dtypes.canonical(item) for item in python_type.dtypes if isinstance(item, str)]
-    if len(candidates) != 1 or not candidates[0]:
+    candidates = {dtypes.canonical(item) for item in python_type.dtypes if isinstance(item, str)}
+    if len(candidates) != 1 or "" in candidates:
         raise Mistake(
             "TPB102",
             f"{_type_name(python_type)} leaves the dtype open: {', '.join(map(str, python_type.dtypes))}",
@@ -308,7 +327,7 @@ def _jaxtyping(python_type: Any, name: str) -> _Description:
         raise Mistake("TPB106", f"{_type_name(python_type)} leaves the rank open", "name every axis")
     array_type = python_type.array_type
     options = {"python": "torch"} if _is_torch(array_type) else {}
-    return _Description(candidates[0], _shape(shape), "tensor", options)
+    return _Description(candidates.pop(), _shape(shape), "tensor", options)
 
 
 def _shape(shape: Any) -> Tuple[Any, ...]:
