@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import select
 import signal
 import sys
 import threading
@@ -120,9 +122,9 @@ def _serve(
     from triton_pyb.server.ports import choose_ports
 
     ports = choose_ports({"http": http_port, "grpc": grpc_port, "metrics": metrics_port})
-    stopped = threading.Event()
+    stopped, stop = os.pipe()  # a handler may interrupt the very wait for an Event, which then never ends
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stopped.set())
+        signal.signal(number, lambda *_: os.write(stop, b"."))
     triton = EmulatedTriton(
         folders,
         auto_complete=not disable_auto_complete_config,
@@ -151,7 +153,7 @@ def _serve(
         ("metrics", "Metrics Service"),
     ):
         triton.store.log.server("INFO", f"Started {service} at 127.0.0.1:{endpoints.ports[protocol]}")
-    while not stopped.wait(repository_poll_secs):
+    while not select.select([stopped], [], [], repository_poll_secs)[0]:
         if options["model_control_mode"] == "poll":
             triton.poll()
     return _stop(triton, endpoints, exit_timeout_secs)
