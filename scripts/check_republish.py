@@ -51,7 +51,7 @@ class Load:
 
 
 def republish(publishes: int, poll_secs: int, clients: int, keep: int) -> dict[str, object]:
-    """Publish, wait for the first new answer, and so on; every third publish renames the tensor in between."""
+    """Publish, wait for the first new answer, and so on; every third publish renames and reshapes the tensor in between."""
     with tempfile.TemporaryDirectory(prefix="triton_pyb_republish_") as name:
         folder = Path(name)
         seconds = []
@@ -59,8 +59,8 @@ def republish(publishes: int, poll_secs: int, clients: int, keep: int) -> dict[s
         def publish(index: int, load: Load | None) -> None:
             # y = 1 * factor + offset tells publishes apart, and a mixture of two from both
             factor, offset = index * 1000.0, index + 0.5
-            mid = f"mid{index // 3 % 2}"
-            write(folder, {"app.py": pipeline_text(mid, str(factor), str(offset))})
+            mid, shape = (f"mid{index // 3 % 2}", "(2,)" if index // 3 % 2 else "(1, 2, 1)")
+            write(folder, {"app.py": pipeline_text(mid, str(factor), str(offset), shape)})
             if load is not None:
                 load.published.add(factor + offset)
             build(str(folder / "app.py:pipeline"), folder / "models", new_version=True, keep=keep)

@@ -14,18 +14,18 @@ def double(x: Annotated[np.ndarray, Tensor("FP32", (2,))]) -> Annotated[np.ndarr
     return 2 * x
 """
 
-#: Three steps over one tensor each; @PIXELS@ and @WIDTH@ are the tensor between the first two.
+#: Two steps; @MID@ and @SHAPE@ are the tensor between them.
 PIPELINE = """
 import numpy as np
 from triton_pyb import Annotated, Pipeline, Tensor, postprocess, preprocess
 
 @preprocess
-def scale(x: Annotated[np.ndarray, Tensor("FP32", (2,))]) -> Annotated[np.ndarray, Tensor("FP32", (2,), name="@MID@")]:
-    return x * @FACTOR@
+def scale(x: Annotated[np.ndarray, Tensor("FP32", (2,))]) -> Annotated[np.ndarray, Tensor("FP32", @SHAPE@, name="@MID@")]:
+    return (x * @FACTOR@).reshape(@SHAPE@)
 
 @postprocess
-def shift(@MID@: Annotated[np.ndarray, Tensor("FP32", (2,))]) -> Annotated[np.ndarray, Tensor("FP32", (2,), name="y")]:
-    return @MID@ + @OFFSET@
+def shift(@MID@: Annotated[np.ndarray, Tensor("FP32", @SHAPE@)]) -> Annotated[np.ndarray, Tensor("FP32", (2,), name="y")]:
+    return @MID@.reshape(2) + @OFFSET@
 
 pipeline = Pipeline("sums", [scale, shift], max_batch_size=4)
 """
@@ -45,9 +45,13 @@ def step_with(imports: str, files: Mapping[str, str] | None = None) -> dict[str,
     return {"app.py": f"from __future__ import annotations\n{imports}\n{STEP}", **(files or {})}
 
 
-def pipeline_text(mid: str = "mid", factor: str = "2", offset: str = "1") -> str:
+def pipeline_text(mid: str = "mid", factor: str = "2", offset: str = "1", shape: str = "(2,)") -> str:
     """The text of an application with a pipeline of two steps: y = x * factor + offset."""
-    return PIPELINE.replace("@MID@", mid).replace("@FACTOR@", factor).replace("@OFFSET@", offset)
+    words = {"@MID@": mid, "@FACTOR@": factor, "@OFFSET@": offset, "@SHAPE@": shape}
+    text = PIPELINE
+    for word, value in words.items():
+        text = text.replace(word, value)
+    return text
 
 
 def tree(folder: Path) -> dict[str, bytes]:
