@@ -51,7 +51,7 @@ class Load:
 
 
 def republish(publishes: int, poll_secs: int, clients: int, keep: int) -> dict[str, object]:
-    """Publish, wait for the first new answer, and so on; every third publish renames and reshapes the tensor in between."""
+    """Publish, wait for the first new answer, and so on; every third publish renames and reshapes the inner tensor."""
     with tempfile.TemporaryDirectory(prefix="triton_pyb_republish_") as name:
         folder = Path(name)
         seconds = []

@@ -20,11 +20,15 @@ import numpy as np
 from triton_pyb import Annotated, Pipeline, Tensor, postprocess, preprocess
 
 @preprocess
-def scale(x: Annotated[np.ndarray, Tensor("FP32", (2,))]) -> Annotated[np.ndarray, Tensor("FP32", @SHAPE@, name="@MID@")]:
+def scale(
+    x: Annotated[np.ndarray, Tensor("FP32", (2,))]
+) -> Annotated[np.ndarray, Tensor("FP32", @SHAPE@, name="@MID@")]:
     return (x * @FACTOR@).reshape(@SHAPE@)
 
 @postprocess
-def shift(@MID@: Annotated[np.ndarray, Tensor("FP32", @SHAPE@)]) -> Annotated[np.ndarray, Tensor("FP32", (2,), name="y")]:
+def shift(
+    @MID@: Annotated[np.ndarray, Tensor("FP32", @SHAPE@)]
+) -> Annotated[np.ndarray, Tensor("FP32", (2,), name="y")]:
     return @MID@.reshape(2) + @OFFSET@
 
 pipeline = Pipeline("sums", [scale, shift], max_batch_size=4)
