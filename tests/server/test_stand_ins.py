@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -55,7 +56,10 @@ def load(triton: Any, tmp_path_factory: pytest.TempPathFactory) -> Load:
 
 
 def largest_batch(triton: Any, model: str) -> int:
-    return max(int(entry["batch_size"]) for entry in triton.statistics(model)["batch_stats"])
+    until = time.monotonic() + 5  # a server counts a batch a moment after its answers
+    while not (counted := triton.statistics(model)["batch_stats"]) and time.monotonic() < until:
+        time.sleep(0.02)
+    return max(int(entry["batch_size"]) for entry in counted)
 
 
 # ---- onnxruntime
