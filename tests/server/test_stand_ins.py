@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import uuid
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from typing import Any
 
