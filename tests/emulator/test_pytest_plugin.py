@@ -434,3 +434,46 @@ def test_a_failing_test_shows_prints_and_log(installed: pytest.Pytester, where: 
     assert printed and "looking for hi" in printed and "looking for good" not in text
     seen = outcome(installed, f"--triton={where}", "-s", "-k", "test_passes").stdout.str()
     assert ("looking for good" in seen) == (where == "emulated")
+
+
+def test_what_no_client_hears_of_fails_the_test(installed: pytest.Pytester) -> None:
+    decoupled = "model_transaction_policy { decoupled: true }\n" + IO
+    body = """
+for r in requests:
+    sender = r.get_response_sender()
+    answer = pb_utils.InferenceResponse([pb_utils.Tensor("OUT", r.inputs()[0].as_numpy())])
+    sender.send(answer{flags})
+    {more}
+return None
+"""
+    final = ", flags=pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL"
+    write(installed.path, "late", decoupled, execute(body.format(flags=final, more="sender.send(answer)")))
+    write(installed.path, "open", decoupled, execute(body.format(flags="", more="")))
+    write(installed.path, "none", IO, execute("return [None for r in requests]"))
+    installed.makepyfile(
+        """
+        import pytest
+
+        def test_late(triton):
+            assert len(list(triton.load("late").stream_infer("late", {"IN": [1, 2]}))) == 1
+
+        @pytest.mark.triton(strict_off=["leaked"])
+        def test_late_allowed(triton):
+            assert len(list(triton.load("late").stream_infer("late", {"IN": [1, 2]}))) == 1
+
+        def test_open(triton):
+            list(triton.load("open").stream_infer("open", {"IN": [1, 2]}))
+
+        def test_none(triton):
+            triton.load("none").infer("none", {"IN": [1, 2]})
+        """
+    )
+    result = outcome(installed)
+    result.assert_outcomes(passed=2, failed=2, errors=1)
+    result.stdout.fnmatch_lines_random(
+        [
+            "E*TPB569 a response came after the final flag: *",
+            "E*TPB503 a request to 'open_0*' sent a response without the final flag: its client waits for ever",
+            "E*TPB503 a request to 'none_0*' was never answered: its client waits for ever",
+        ]
+    )

@@ -11,8 +11,12 @@ from importlib.metadata import entry_points
 from typing import Any, NoReturn, Protocol
 
 from triton_pyb.emulator import log
+from triton_pyb.emulator.errors import ContractBroken
 from triton_pyb.emulator.targets import EmulatorMisused
 from triton_pyb.emulator.triton import EmulatedTriton
+from triton_pyb.runtime.errors import TritonPybError
+
+_TOO_LATE = "Unable to send response. Response sender has been closed."
 
 #: Called with a reason; does not return.
 Skip = Callable[[str], NoReturn]
@@ -44,7 +48,26 @@ class Emulator:
         return server
 
     def unload(self, server: EmulatedTriton) -> None:
+        """Stop the server.
+
+        Raises
+        ------
+        ContractBroken
+            In strict mode, when a model sent a response after the final flag: no client has heard of it.
+        """
         server.stop()
+        machine = server.store.machine
+        if machine.mode != "strict" or "leaked" in machine.strict_off:
+            return
+        for record in server.log:
+            if _TOO_LATE in record.message:
+                finding = TritonPybError(
+                    "TPB569",
+                    f"a response came after the final flag: {record.message.strip()}",
+                    "the log of the emulated server",
+                    "send the final flag last, or leave this check out with strict_off=['leaked']",
+                )
+                raise ContractBroken("leaked", finding)
 
     def log_of(self, server: EmulatedTriton) -> str:
         return log.readable(server.log)

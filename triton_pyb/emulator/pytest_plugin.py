@@ -125,8 +125,11 @@ class TritonFixture:
 
     def close(self) -> None:
         """Stop every server, the newest first."""
-        while self._servers:
-            self._place.unload(self._servers.pop())
+        if self._servers:
+            try:
+                self._place.unload(self._servers.pop())
+            finally:  # one that fails must not keep the others running
+                self.close()
 
 
 _FIXTURE = pytest.StashKey[TritonFixture]()

@@ -39,7 +39,7 @@ class EmulatedTriton:
         the client: a wrong dtype, shape or row count, a missing output.
     strict_off : iterable of str
         Strict checks to leave out: "dtype", "shape", "rows", "missing_output", "duplicate_output",
-        "undeclared_output", "unanswered".
+        "undeclared_output", "unanswered", "leaked".
     release : str
         The container release that is emulated, e.g. "21.10"; "latest" is the newest known.
     python : str
