@@ -100,3 +100,17 @@ def test_an_import_touches_no_file_and_no_environment() -> None:
                 if isinstance(node, ast.Call)
             }
             assert not called & reading, f"{path.name}:{statement.lineno}"
+
+
+def test_plugins_that_nobody_uses_cost_a_session_nothing() -> None:
+    """Both are imported by every pytest session; neither may bring numpy, a client or the rules with it."""
+    code = (
+        "import pytest, sys, time; before = set(sys.modules); begun = time.perf_counter()\n"
+        "import triton_pyb.emulator.pytest_plugin, triton_pyb.check.pytest_plugin\n"
+        "took = time.perf_counter() - begun\n"
+        "print(took, *sorted({name.partition('.')[0] for name in set(sys.modules) - before}))"
+    )
+    runs = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True) for _ in range(3)]
+    words = [run.stdout.split() for run in runs]
+    assert all(not {"numpy", "google", "tritonclient", "click"} & set(modules) for _, *modules in words)
+    assert min(float(took) for took, *_ in words) < 0.05

@@ -22,19 +22,19 @@ def repository(pytester: pytest.Pytester) -> Path:
 
 
 def test_one_item_for_each_model(pytester: pytest.Pytester, repository: Path) -> None:
-    result = pytester.runpytest("-p", "triton_pyb.check.pytest_plugin", "--triton-check", "repository")
+    result = pytester.runpytest("--triton-check", "repository")
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(["*config.pbtxt:4:* error TPB1011 ModelInput has no field 'shape'*"])
 
 
 def test_nothing_without_the_option(pytester: pytest.Pytester, repository: Path) -> None:
-    result = pytester.runpytest("-p", "triton_pyb.check.pytest_plugin", "repository")
+    result = pytester.runpytest("repository")
     result.assert_outcomes()
 
 
 def test_release_and_ignore(pytester: pytest.Pytester, repository: Path) -> None:
     write(EXAMPLES["TPB1801"].broken, repository)
-    arguments = ("-p", "triton_pyb.check.pytest_plugin", "--triton-check", "--triton-release", "21.10", "repository")
+    arguments = ("--triton-check", "--triton-release", "21.10", "repository")
     pytester.runpytest(*arguments).assert_outcomes(failed=2)
     pytester.makeini("[pytest]\ntriton_check_ignore =\n    TPB1801=patched server\n    TPB1011:bad=generated later\n")
     pytester.runpytest(*arguments).assert_outcomes(passed=2)

@@ -82,7 +82,7 @@ def test_diff(tmp_path: Path, target: str) -> None:
     result = run("diff", tmp_path / "models", tmp_path / "again")
     assert result.exit_code == 1
     assert "  file         VERSION/app.py differs\n" in result.output
-    assert "    -    return mid + 1\n    +    return mid + 9\n" in result.output
+    assert "    -    return mid.reshape(2) + 1\n    +    return mid.reshape(2) + 9\n" in result.output
     assert json.loads(run("diff", tmp_path / "models", tmp_path / "again", "--json").output)["changes"]
 
 

@@ -161,7 +161,7 @@ def test_odd_results_that_are_right(side: Server, kind: str, value: list[float])
         (2, "TPB203", "2 rows, expected 3"),
         (3, "TPB203", "1 rows, expected 3"),
         (4, "TPB203", "no axis 0"),
-        (5, "TPB205", "NoneType"),
+        (5, "TPB210", "returned None"),
     ],
 )
 def test_results_of_a_stacked_call(side: Server, kind: int, code: str, text: str) -> None:

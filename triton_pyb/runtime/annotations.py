@@ -36,6 +36,9 @@ else:
                 annotated.__origin__, annotated.__metadata__ = parameters[0], tuple(parameters[1:])
                 return annotated
 
+            def __getitem__(self, parameters):  # ``State[T]``: which T it is says nothing here
+                return self
+
             def __call__(self, *args, **kwargs):  # typing's own checks take callables only
                 raise TypeError("Annotated[...] is no constructor")
 
