@@ -60,3 +60,31 @@ def test_what_is_ignored_is_not_repaired(tmp_path: Path) -> None:
     outcome = run_command([str(tmp_path)], Options(ignore={"TPB1123": "a sequence"}), repair=True)
     assert outcome.repairs == [] and outcome.findings == []
     assert {f.code for f in check(tmp_path)} == {"TPB1123"}
+
+
+@pytest.mark.parametrize(
+    "dims", [("-1, 3, 8, 8", "10"), ("1, 4", "1, 4"), ("-1, 3, 8, 8", "1, 10"), ("-1, 3, 8, 8", "-1")]
+)
+def test_dims_that_may_belong_to_each_item_stay(dims: tuple[str, str], tmp_path: Path) -> None:
+    """The model takes requests before the repair; it has to take the same ones after it."""
+    first, second = dims
+    text = GOOD_CONFIG.replace("[ 4 ]", f"[ {first} ]", 1).replace("[ 4 ]", f"[ {second} ]")
+    assert "max_batch_size: 8" in text
+    write(model(text), tmp_path)
+    outcome = run_command([str(tmp_path)], Options(), repair=True)
+    assert outcome.repairs == [] and (tmp_path / "m/config.pbtxt").read_text() == text
+    for finding in outcome.findings:
+        assert finding.code == "TPB1123" and "--fix does not touch it" in finding.fix
+
+
+def test_a_batch_axis_in_every_tensor_goes(tmp_path: Path) -> None:
+    text = GOOD_CONFIG.replace("[ 4 ]", "[ -1, 3, 8, 8 ]", 1).replace("[ 4 ]", "[ -1, 10 ]")
+    write(model(text), tmp_path)
+    assert {f.fix for f in check(tmp_path)} == {
+        "write dims: [ 3, 8, 8 ], or max_batch_size: 0",
+        "write dims: [ 10 ], or max_batch_size: 0",
+    }
+    outcome = run_command([str(tmp_path)], Options(), repair=True)
+    assert len(outcome.repairs) == 2 and outcome.findings == []
+    repaired = (tmp_path / "m/config.pbtxt").read_text()
+    assert repaired == text.replace("-1, 3, 8, 8", "3, 8, 8").replace("-1, 10", "10")

@@ -1,9 +1,8 @@
 """``--fix``: the repairs that can be made without asking.
 
-Removed: a byte order mark, a comma behind the last element of a list, a batch axis that stands in the dims of every
-tensor.  Replaced: ``FP32`` by ``TYPE_FP32`` and the like, ``=`` by ``:``.  Added: ``model_version: -1``, an
-empty version
-folder for an ensemble.  Moved: model.py from beside config.pbtxt into ``1/``.
+Removed: a byte order mark, a comma behind the last element of a list, a -1 that begins the dims of every input and
+output beside max_batch_size.  Replaced: ``FP32`` by ``TYPE_FP32`` and the like, ``=`` by ``:``.  Added:
+``model_version: -1``, an empty version folder for an ensemble.  Moved: model.py from beside config.pbtxt into ``1/``.
 """
 
 from __future__ import annotations
@@ -68,10 +67,11 @@ def _edits(model: Model) -> Iterator[tuple[str, Edit]]:
                 yield "TPB1013", (problem.start, problem.end, name, f'wrote {name} for {problem.got}"')
     if not model.understood:
         return
-    for _, tensor in BatchAxisInDims.suspects(model):
-        first, second = tensor.entries["dims"][:2]
-        if document.text[first.end : second.start].strip() == ",":
-            what = f"took the batch axis {first.value} out of the dims of '{tensor['name']}'"
+    suspects = BatchAxisInDims.suspects(model) if BatchAxisInDims.is_certain(model) else []
+    axes = [(tensor["name"], *tensor.entries["dims"][:2]) for _, tensor in suspects]
+    if all(document.text[first.end : second.start].strip() == "," for _, first, second in axes):
+        for name, first, second in axes:  # all of them or none: half a repair is a new fault
+            what = f"took the batch axis {first.value} out of the dims of '{name}'"
             yield "TPB1123", (first.start, second.start, "", what)
     for step in EnsembleGraph(model).steps:
         message = step.entry.value

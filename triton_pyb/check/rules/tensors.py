@@ -411,8 +411,10 @@ class BatchAxisInDims(ModelRule):
     """dims begin with the batch axis although max_batch_size adds one.
 
     With max_batch_size above 0 the server puts a batch axis in front of `dims`: `[-1, 3, 224, 224]` then means five
-    axes, and every ordinary request is refused ("unexpected shape for input").  Remove the first dimension
-    (`--fix` does it when every tensor has it), or set max_batch_size to 0.
+    axes, and every ordinary request is refused ("unexpected shape for input").  Remove the first dimension, or set
+    max_batch_size to 0.  `--fix` removes it only where every input and every output begins with the same -1: a
+    leading 1, and a -1 that some tensor lacks, may be a dimension of each item (the frames of a video), and a
+    repair would turn away requests that the model takes now.
 
     Source: core/src/infer_request.cc:1140 (24.10), requests measured on 24.10.
     """
@@ -424,9 +426,11 @@ class BatchAxisInDims(ModelRule):
         "{kind} '{name}' has dims {dims} and max_batch_size {batch}: requests need the shape [batch,{inside}], "
         "one axis more than usual"
     )
-    fix = "write dims: [ {shorter} ], or max_batch_size: 0"
+    fix = "write dims: [ {shorter} ], or max_batch_size: 0{unless}"
 
     def check(self, model: Model) -> Iterator[Finding]:
+        unless = "; leave it where {first} is a dimension of each item, such as frames (--fix does not touch it)"
+        is_certain = self.is_certain(model)
         for kind, tensor in self.suspects(model):
             dims = tensor["dims"]
             values: dict[str, Any] = {
@@ -434,6 +438,7 @@ class BatchAxisInDims(ModelRule):
                 "inside": ",".join(map(str, dims)),
                 "shorter": ", ".join(map(str, dims[1:])),
                 "batch": model.max_batch_size,
+                "unless": "" if is_certain else unless.format(first=dims[0]),
             }
             yield self.found(model, tensor.entries["dims"][0], kind=kind, name=tensor["name"], **values)
 
@@ -450,6 +455,13 @@ class BatchAxisInDims(ModelRule):
         if not everywhere_one and not any(_like_a_batched_image(t["dims"]) for _, t in ranked):
             return []
         return [(kind, t) for kind, t in ranked if "reshape" not in t]
+
+    @staticmethod
+    def is_certain(model: Model) -> bool:
+        """True when every input and every output begins with -1 and has dimensions left without it."""
+        every = list(tensors(model))
+        both = {kind for kind, _ in every} == {"input", "output"}
+        return both and all(len(t["dims"]) >= 2 and t["dims"][0] == -1 and "reshape" not in t for _, t in every)
 
 
 def _like_a_batched_image(dims: list[int]) -> bool:
