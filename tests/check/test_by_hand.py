@@ -196,3 +196,56 @@ def test_tensors_of_ensembles_are_checked_as_those_of_models(tmp_path: Path) -> 
 
 
 _ANY, _OUT = tensor("input", "IN", "-1"), tensor("output", "OUT")
+
+
+NEWER = """from __future__ import annotations
+
+from triton_pyb import model
+
+TABLE = dict[str, int]
+
+
+@model
+def f(x: float, names: dict[str, int] | None = None) -> float:
+    local: list[int] | None = None
+    match x:
+        case 1.0:
+            return 2.0
+    return x
+"""
+
+
+def test_modules_of_a_built_model_are_read(tmp_path: Path) -> None:
+    """Its model.py names none of them; annotations that nobody evaluates need nothing."""
+    files = {**model(), "m/1/app.py": NEWER, "m/1/triton_pyb/runtime/new.py": NEWER, "m/1/package/deep.py": NEWER}
+    write(files, tmp_path / "by_hand")
+    assert check(tmp_path / "by_hand", release="21.10") == []  # nothing imports them
+    write({**files, "m/1/triton_pyb.json": "{}"}, tmp_path / "built")
+    assert check(tmp_path / "built") == []
+    found = check(tmp_path / "built", release="21.10")
+    assert {(f.code, f.severity) for f in found} == {("TPB1805", "error")}
+    assert [(Path(f.place.file).name, f.place.line, f.message.split(" needs")[0]) for f in found] == [
+        ("app.py", 5, "dict[str, int]"),
+        ("app.py", 11, "match"),
+        ("deep.py", 5, "dict[str, int]"),
+        ("deep.py", 11, "match"),
+    ]
+    uses = "import triton_python_backend_utils as pb_utils\n\n\ndef f():\n    return pb_utils.Logger\n"
+    write({**model(), "m/1/triton_pyb.json": "{}", "m/1/app.py": uses}, tmp_path / "api")
+    assert [(f.code, f.place.line) for f in check(tmp_path / "api", release="21.10")] == [("TPB1803", 5)]
+
+
+@pytest.mark.parametrize(
+    ("line", "is_newer"),
+    [
+        ("X = list[int]", True),
+        ("x: dict[str, int] = {}", True),
+        ("class A(dict[str, int]): pass", True),
+        ("list = [1]; X = list[0]", False),
+        ("if sys.version_info >= (3, 9): X = list[int]", False),
+        ("def f():\n    x: list[int] = []", False),
+    ],
+)
+def test_generic_types_outside_of_signatures(line: str, is_newer: bool, tmp_path: Path) -> None:
+    write({**model(), "m/1/model.py": MODEL_PY + "\nimport sys\n" + line + "\n"}, tmp_path)
+    assert [f.code for f in check(tmp_path, release="21.10")] == ["TPB1805"] * is_newer

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 #: A module of more than this is generated data; its syntax is not checked.
 MOST_BYTES = 4 * 1024 * 1024
 
+#: A folder of more modules than this holds a library; the rest of it is not checked.
+MOST_MODULES = 1000
+
 #: Names that the stub attaches to pb_utils after model.py was imported (22.06 and later; measured on 24.10).
 ATTACHED_LATER = frozenset(
     {"TritonError", "TritonModelException", "Tensor", "InferenceRequest", "InferenceResponse", "Logger"}
@@ -224,6 +227,23 @@ class PythonSource:
         del found[self.path]
         return list(found.values())
 
+    @functools.cached_property
+    def travelling(self) -> list[PythonSource]:
+        """`siblings`, and for a model that was built from functions every module that travels with it.
+
+        Its model.py names none of them: the package's runtime imports them from what stands in signature.json.
+        """
+        found = {other.path: other for other in self.siblings}
+        if "triton_pyb.json" in self.model.folders.names(self.folder):
+            own = os.path.join(self.folder, "triton_pyb")
+            for folder, inner, names in os.walk(self.folder):
+                inner[:] = sorted(name for name in inner if os.path.join(folder, name) != own)
+                for name in sorted(names):
+                    path = os.path.join(folder, name)
+                    if name.endswith(".py") and path != self.path and len(found) < MOST_MODULES:
+                        found.setdefault(path, PythonSource(path, self.folder, self.model))
+        return list(found.values())
+
     def local_file(self, module: str, folders: tuple[str, ...]) -> str:
         """The file of a module that lies beside model.py, or an empty string."""
         top, _, rest = module.partition(".")
@@ -253,6 +273,7 @@ class PythonSource:
             "data",
             "sibling_data",
             "siblings",
+            "travelling",
             "_lines",
             "imports",
             "model_class",

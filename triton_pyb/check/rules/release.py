@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from triton_pyb.check.finding import Finding, Severity
 from triton_pyb.check.model import Model
 from triton_pyb.check.python_source import PythonSource
-from triton_pyb.check.python_walk import Import, dotted, literal
+from triton_pyb.check.python_walk import Import, at_import, dotted, literal
 from triton_pyb.check.rule import ModelRule
 from triton_pyb.check.rules.python_model import SourceRule
 from triton_pyb.check.target import python_of
@@ -113,7 +113,7 @@ class LaterValue(ModelRule):
 
 
 class LaterApi(SourceRule):
-    """model.py uses a name of pb_utils that the target release does not have.
+    """model.py, or a module that travels with it, uses a name of pb_utils that the target release does not have.
 
     In initialize() and auto_complete_config() the model does not load; in execute() every request that reaches the line
     fails.
@@ -127,6 +127,10 @@ class LaterApi(SourceRule):
     said = "Internal: AttributeError: module 'triton_python_backend_utils' has no attribute '{name}'"
 
     def source(self, model: Model, source: PythonSource) -> Iterator[Finding]:
+        for current in (source, *source.travelling):
+            yield from self._in(model, current)
+
+    def _in(self, model: Model, source: PythonSource) -> Iterator[Finding]:
         loading = set()
         for name in ("__init__", "initialize"):
             method = source.method(name)
@@ -208,7 +212,7 @@ class LaterHook(SourceRule):
 
 
 class LaterPython(SourceRule):
-    """model.py, or a module beside it, uses syntax that the Python of the target release does not have.
+    """model.py, or a module that travels with it, uses what the Python of the target release does not have.
 
     21.10 to 23.04 bring Python 3.8, up to 24.10 Python 3.10, later ones 3.12; each stub runs only its own version.
 
@@ -223,7 +227,7 @@ class LaterPython(SourceRule):
     def source(self, model: Model, source: PythonSource) -> Iterator[Finding]:
         has = model.target.python
         severity: Severity = "error" if model.target.chosen else "warning"
-        for current in (source, *source.siblings):
+        for current in (source, *source.travelling):
             for node, what, needs, at_load in newer_syntax(current):
                 if needs > has:
                     worst = severity if at_load else "warning"
@@ -253,6 +257,12 @@ def newer_syntax(source: PythonSource) -> Iterator[tuple[ast.AST, str, tuple[int
     lazy = any(isinstance(n, ast.ImportFrom) and n.module == "__future__" for n in source.tree.body)
     quiet = _annotations(source, ast.AnnAssign) if lazy else set()
     annotations = _annotations(source)
+    running = {id(node) for node in at_import(source.tree.body)}
+    at_load = running - _set_apart(source)
+    for node in source.nodes(ast.AnnAssign):
+        if id(node) not in running:  # a local variable's annotation is never evaluated
+            quiet |= {id(inner) for inner in ast.walk(node.annotation)}
+    stored = {node.id for node in source.nodes(ast.Name) if isinstance(node.ctx, ast.Store)}
     for node in source.nodes(*_NEWER_NODES):
         if id(node) in quiet:
             continue
@@ -268,6 +278,8 @@ def newer_syntax(source: PythonSource) -> Iterator[tuple[ast.AST, str, tuple[int
         elif isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id in _GENERICS:
             if id(node) in annotations:
                 yield node, ast.unparse(node), (3, 9), True
+            elif node.value.id not in stored and id(node) in at_load:
+                yield node, ast.unparse(node), (3, 9), True
         elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr) and id(node) in annotations:
             yield node, f"the annotation {ast.unparse(node)}", (3, 10), True
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in STRING_METHODS:
@@ -277,6 +289,13 @@ def newer_syntax(source: PythonSource) -> Iterator[tuple[ast.AST, str, tuple[int
             yield node, f"{module}.{name}", STANDARD_NAMES[module, name], False
     for item in source.imports:
         yield from _newer_import(item)
+
+
+def _set_apart(source: PythonSource) -> set[int]:
+    """Nodes below ``if TYPE_CHECKING:`` and ``if sys.version_info ...:``, which may never run."""
+    words = ("TYPE_CHECKING", "version_info")
+    outer = [node for node in source.nodes(ast.If, ast.IfExp) if any(w in ast.unparse(node.test) for w in words)]
+    return {id(inner) for node in outer for inner in ast.walk(node)}
 
 
 def _newer_import(item: Import) -> Iterator[tuple[ast.AST, str, tuple[int, int], bool]]:
