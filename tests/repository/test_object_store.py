@@ -67,7 +67,7 @@ def test_a_new_version_and_the_configuration_that_serves_it(tmp_path: Path, memo
     assert config(memory, "/bucket/models/shift/config.pbtxt", tmp_path).version_policy.specific.versions == [2]
     names = objects(memory, "/bucket/models")
     assert "shift/2/app.py" in names and not any(name.startswith("shift/1/") for name in names)
-    assert b"mid + 9" in memory.cat_file("/bucket/models/shift/2/app.py")
+    assert b"mid.reshape(2) + 9" in memory.cat_file("/bucket/models/shift/2/app.py")
 
 
 def test_the_configuration_comes_last(tmp_path: Path, memory: Any, monkeypatch: pytest.MonkeyPatch) -> None:

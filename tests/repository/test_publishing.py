@@ -93,7 +93,7 @@ def test_what_a_killed_build_left_is_cleared(project: Path) -> None:
     write(project / ".models.triton_pyb-staging", {"scale/1/model.py": "half", staging.MARKER: ""})
     rebuild(project)
     assert names(project) == ["models", "project"]
-    assert "mid + 9" in (project / "models/shift/1/app.py").read_text()
+    assert "mid.reshape(2) + 9" in (project / "models/shift/1/app.py").read_text()
 
 
 def test_killed_at_any_moment(tmp_path: Path) -> None:
@@ -157,7 +157,7 @@ def test_a_bind_mount_is_seen_and_told(tmp_path: Path, mounted: Path) -> None:
     build(target, mounted)
     assert names(mounted) == ["scale", "shift", "sums"]
     assert names(mounted / "shift") == ["2", "config.pbtxt"]
-    assert "mid + 9" in (mounted / "shift/2/app.py").read_text()
+    assert "mid.reshape(2) + 9" in (mounted / "shift/2/app.py").read_text()
     assert names(mounted.parent) == ["models"]
     with pytest.raises(BuildError, match="TPB422 versions cannot be published into .* is a mount of its own"):
         build(target, mounted, new_version=True)

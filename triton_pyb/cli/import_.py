@@ -22,4 +22,6 @@ def command(folder: Path, into: Path | None) -> None:
     click.echo(f"{imported.module} holds {', '.join(imported.models)}")
     for name, why in imported.kept.items():
         click.echo(f"'{name}' stays a folder: {why}")
+    for why in imported.unreadable:
+        click.echo(f"cannot be read, correct it before you build: {why}")
     click.echo(f"build it again:  triton-pyb build {imported.target} REPOSITORY")

@@ -27,7 +27,12 @@ def command(folder: Path, for_programs: bool) -> None:
 
 
 def _show(model: Inspected, console: Console) -> None:
-    console.print(Text.assemble((model.name, "bold"), f"  {model.runs_on}  max_batch_size {model.max_batch_size}"))
+    if model.unreadable:
+        console.print(Text.assemble((model.name, "bold"), "  config.pbtxt cannot be read"))
+        console.print(Text(f"  {model.unreadable}", "red"))
+    else:
+        said = f"  {model.runs_on}  max_batch_size {model.max_batch_size}"
+        console.print(Text.assemble((model.name, "bold"), said))
     for tensor in model.inputs:
         console.print(Text(f"  in   {tensor}"))
     for tensor in model.outputs:

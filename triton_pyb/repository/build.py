@@ -113,6 +113,8 @@ def build(
         repository = os.path.abspath(repository)  # now: an application may change the working folder
     thing = load_target(target) if isinstance(target, str) else target
     plans = make_plans(thing)
+    for folder in _all(plans):
+        folder.config()  # one that cannot be read is told before anything is written
     container = find_release(release) if release else None
     if container is None and (env != "none" or env_archive):
         raise BuildError(

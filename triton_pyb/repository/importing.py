@@ -21,6 +21,7 @@ from triton_pyb.config.options import OptionsError
 from triton_pyb.runtime.errors import TritonPybError
 from triton_pyb.runtime.pipeline import Pipeline
 
+from .config_text import why_unreadable
 from .folders import ensemble_folder
 from .graph import resolve
 from .inspection import model_files, model_folders
@@ -38,12 +39,15 @@ class Imported(NamedTuple):
         What `build` takes to write all of it again.
     kept : dict of str to str
         Ensemble that stays a folder -> why.
+    unreadable : tuple of str
+        ``"FILE:LINE: REASON"`` of every config.pbtxt that cannot be read, and so cannot be built before it is mended.
     """
 
     module: Path
     target: str
     models: tuple[str, ...]
     kept: dict[str, str]
+    unreadable: tuple[str, ...] = ()
 
 
 def import_folder(place: Path, into: Path) -> Imported:
@@ -78,7 +82,14 @@ def import_folder(place: Path, into: Path) -> Imported:
     for name in ensembles:
         if name not in kept:
             shutil.rmtree(into / "models" / name)
-    return Imported(module, f"{module}:repository", tuple(folder.name for folder in folders), kept)
+    copies = [into / "models" / folder.name / "config.pbtxt" for folder in folders]
+    return Imported(
+        module,
+        f"{module}:repository",
+        tuple(folder.name for folder in folders),
+        kept,
+        tuple(filter(None, map(why_unreadable, copies))),
+    )
 
 
 def _copy(folder: Path, place: Path) -> None:

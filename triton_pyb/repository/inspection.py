@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from triton_pyb.config.model_config import TensorConfig, tensors_of
 
+from .config_text import why_unreadable
 from .litter import is_litter
 from .manifest import MANIFEST_FILE, OLD_CONFIG, Manifest, is_version, read_manifest, sha256_of, version_folders
 from .target import BuildError
@@ -28,6 +29,8 @@ class Inspected(NamedTuple):
         Files that are no longer what the manifest of the newest version says.
     steps : tuple of str
         For an ensemble: ``"preprocessing:2"``, the version -1 left out.
+    unreadable : str
+        ``"FILE:LINE: REASON"`` when config.pbtxt does not parse: Triton refuses it.
     """
 
     folder: Path
@@ -41,6 +44,7 @@ class Inspected(NamedTuple):
     missing: tuple[str, ...]
     added: tuple[str, ...]
     steps: tuple[str, ...]
+    unreadable: str = ""
 
     @property
     def name(self) -> str:
@@ -64,6 +68,7 @@ class Inspected(NamedTuple):
             "edited": list(self.edited),
             "missing": list(self.missing),
             "added": list(self.added),
+            "unreadable": self.unreadable or None,
         }
 
 
@@ -120,6 +125,7 @@ def inspect_folder(folder: Path) -> Inspected:
         missing,
         added,
         tuple(step.model_name + (f":{step.model_version}" if step.model_version > 0 else "") for step in steps),
+        why_unreadable(folder / "config.pbtxt"),
     )
 
 

@@ -9,12 +9,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from google.protobuf import text_format
-
 import triton_pyb
-from triton_pyb.config.model_config import ModelConfig, to_pbtxt
+from triton_pyb.config.model_config import to_pbtxt
 from triton_pyb.config.releases import find_release
 
+from .config_text import parse_config
 from .manifest import MANIFEST_FILE, Manifest, sha256_of
 from .requirements import requirements_of
 from .source import Source
@@ -101,10 +100,15 @@ class ModelFolder(NamedTuple):
         )
 
     def config(self) -> Any:
-        """The model's configuration."""
+        """The model's configuration.
+
+        Raises
+        ------
+        BuildError
+            When an existing model's does not parse.
+        """
         content = self.files.get("config.pbtxt", b"")  # Triton completes what an existing model does not say
-        text = content.read_text(encoding="utf-8") if isinstance(content, Path) else content.decode()
-        return text_format.Parse(text, ModelConfig(), allow_unknown_field=True)
+        return parse_config(content, f"{self.name}/config.pbtxt")
 
     def with_config(self, change: Callable[[Any], None]) -> ModelFolder:
         """The same folder with a changed configuration; comments at its top stay."""

@@ -16,6 +16,7 @@ from google.protobuf import text_format
 
 from triton_pyb.config.model_config import ModelConfig
 
+from .config_text import parse_config
 from .manifest import MANIFEST_FILE, OLD_CONFIG, parse_manifest, read_manifest, version_folders
 from .model_folder import ModelFolder
 from .publish import put_in_place
@@ -143,8 +144,8 @@ def _same_interface(config: ModelConfig, place: Path) -> bool:
 def read_config(path: Path) -> Any:
     """A config.pbtxt; None when there is none, or it does not parse."""
     try:
-        return text_format.Parse(path.read_text(encoding="utf-8"), ModelConfig(), allow_unknown_field=True)
-    except (OSError, UnicodeDecodeError, text_format.ParseError):
+        return parse_config(path)
+    except (OSError, BuildError):
         return None
 
 
