@@ -230,6 +230,8 @@ def test_modules_of_a_built_model_are_read(tmp_path: Path) -> None:
         ("deep.py", 5, "dict[str, int]"),
         ("deep.py", 11, "match"),
     ]
+    assert found[0].said == "Internal: TypeError: 'type' object is not subscriptable"
+    assert found[1].said == "Internal: SyntaxError: invalid syntax"
     uses = "import triton_python_backend_utils as pb_utils\n\n\ndef f():\n    return pb_utils.Logger\n"
     write({**model(), "m/1/triton_pyb.json": "{}", "m/1/app.py": uses}, tmp_path / "api")
     assert [(f.code, f.place.line) for f in check(tmp_path / "api", release="21.10")] == [("TPB1803", 5)]

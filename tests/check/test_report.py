@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 from tests.check.examples import CHAIN, GOOD_CONFIG, MODEL_PY, ensemble, model, part, tensor
@@ -123,6 +124,10 @@ def test_every_rule_can_be_explained() -> None:
     for code in RULES:
         told = report.explain(code)
         assert told.startswith(f"{code} (") and "Source:" in told
+        filled = [line for line in told.splitlines() if line.startswith(("Fix: ", "Triton says: "))]
+        assert not re.search(r"\{[a-z_]*\}", "".join(filled).replace("args['{", "")), filled
+    assert "Fix: write dims: [ ‹the dimensions behind the first› ], or max_batch_size: 0" in report.explain("TPB1123")
+    assert "Fix: move it out of the model folder‹, and write backend›" in report.explain("TPB1511")
     assert "one axis" not in report.explain("TPB1124")
     assert "Stricter than Triton on purpose: no request can ever satisfy" in report.explain("TPB1124")
     assert all(f"### {code}\n" in report.reference() for code in RULES)

@@ -78,6 +78,8 @@ def test_what_the_examples_build_is_clean() -> None:
         status, output = run(examples / target)
         assert (status, output) == (0, "0 errors, 0 warnings in 4 models (Triton 24.10)\n"), output
     assert run(examples / "language_router/app.py:greet")[0] == 0
+    output = run(examples / "language_router/app.py:greet", "--release", "21.10")[1]
+    assert "triton_pyb/runtime" not in output and "app.py:" not in output, output
 
 
 def test_what_is_built_is_clean_where_the_package_is_installed(tmp_path: Path) -> None:

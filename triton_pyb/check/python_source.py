@@ -235,7 +235,8 @@ class PythonSource:
         """
         found = {other.path: other for other in self.siblings}
         if "triton_pyb.json" in self.model.folders.names(self.folder):
-            own = os.path.join(self.folder, "triton_pyb")
+            own = os.path.join(self.folder, "triton_pyb")  # runs from 21.10 on, and looks before it leaps
+            found = {path: other for path, other in found.items() if not path.startswith(own + os.sep)}
             for folder, inner, names in os.walk(self.folder):
                 inner[:] = sorted(name for name in inner if os.path.join(folder, name) != own)
                 for name in sorted(names):

@@ -6,6 +6,7 @@ import inspect
 import json
 import os
 from collections.abc import Sequence
+from string import Formatter
 from typing import Any
 
 from triton_pyb.check.finding import Finding, Place, printable
@@ -162,11 +163,11 @@ def explain(code: str) -> str:
     lines = [f"{code} ({rule.severity}): {rule.title()}", "", *(inspect.getdoc(kind) or "").split("\n")[2:]]
     if rule.stage:
         lines += ["", f"Stage: {STAGES[rule.stage]}"]
-    if rule.said:
+    if rule.said and not _only_a_hole(rule.said):
         lines += [f"Triton says: {_plain(rule.said)}"]
     if rule.stricter:
         lines += ["", f"Stricter than Triton on purpose: {rule.stricter}."]
-    if rule.fix and rule.fix not in ("{repair}",):
+    if rule.fix and not _only_a_hole(rule.fix):
         lines += ["", f"Fix: {_plain(rule.fix)}"]
     return "\n".join(lines) + "\n"
 
@@ -181,8 +182,32 @@ STAGES = {
 }
 
 
+#: What stands where a finding fills in something that its name alone does not tell.
+_WORDS = {
+    "or_backend": "‹, and write backend›",
+    "or_hook": "‹, or in auto_complete_config›",
+    "or_policy": "‹, or let version_policy serve that version›",
+    "or_set": "‹, or set max_batch_size›",
+    "shorter": "‹the dimensions behind the first›",
+    "tail": "‹: the reason›",
+    "unless": "‹, unless the first dimension belongs to each item›",
+    "what": "‹what is wrong›",
+    "who": "‹model of the step›",
+}
+
+
 def _plain(template: str) -> str:
-    return template.replace("{{", "{").replace("}}", "}")
+    """A template for a reader: each hole as ‹words›."""
+    shown = []
+    for literal, hole, _, _ in Formatter().parse(template):
+        shown.append(literal)
+        if hole is not None:
+            shown.append(_WORDS.get(hole, f"‹{hole.replace('_', ' ')}›"))
+    return "".join(shown)
+
+
+def _only_a_hole(template: str) -> bool:
+    return all(not literal for literal, *_ in Formatter().parse(template))
 
 
 def reference() -> str:
@@ -192,7 +217,7 @@ def reference() -> str:
         parts.append(f"### {code}\n\n**{rule.severity}**: {rule.title()}.\n")
         body = "\n".join((inspect.getdoc(type(rule)) or "").split("\n")[2:]).strip()
         parts.append(body + "\n" if body else "")
-        if rule.said:
+        if rule.said and not _only_a_hole(rule.said):
             parts.append(f"Triton says: `{_plain(rule.said)}`\n")
         if rule.stricter:
             parts.append(f"Stricter than Triton on purpose: {rule.stricter}.\n")

@@ -61,6 +61,7 @@ _NEWER_NODES = (
     *(getattr(ast, kind) for kind in ("Match", "TryStar", "TypeAlias") if hasattr(ast, kind)),
     *(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Subscript, ast.BinOp, ast.Call, ast.Attribute),
 )
+_NOT_SUBSCRIPTABLE = "Internal: TypeError: 'type' object is not subscriptable"
 _GENERICS = ("list", "dict", "tuple", "set", "frozenset", "type")
 
 
@@ -231,12 +232,13 @@ class LaterPython(SourceRule):
             for node, what, needs, at_load in newer_syntax(current):
                 if needs > has:
                     worst = severity if at_load else "warning"
+                    said = _NOT_SUBSCRIPTABLE if isinstance(node, ast.Subscript) else None
                     yield self.found(
                         model,
                         current.place(node),
                         severity=worst,
                         stage=None if worst == "error" else "",
-                        said=None if worst == "error" else "",
+                        said=said if worst == "error" else "",
                         what=what,
                         needs=f"3.{needs[1]}",
                         has=f"3.{has[1]}",
