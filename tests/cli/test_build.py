@@ -94,6 +94,11 @@ def test_rollback(tmp_path: Path, target: str) -> None:
     assert result.output == "version before the newest of sums is published again, as version 3\n"
 
 
+def test_keep_needs_new_version(tmp_path: Path, target: str) -> None:
+    result = run("build", target, tmp_path / "models", "--keep", 1)
+    assert result.exit_code == 2 and "--keep says how many old versions stay: it needs --new-version" in result.stderr
+
+
 def test_versions_of_another_python_are_told(tmp_path: Path, target: str) -> None:
     result = run("build", target, tmp_path / "models", "--release", "21.10")
     assert "(versions in use here, on Python 3." in result.output

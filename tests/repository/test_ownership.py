@@ -61,3 +61,33 @@ def test_an_edit_by_hand(target: str, tmp_path: Path) -> None:
         file.write("# mine\n")
     error = refused(target, repository, "TPB414")
     assert "was edited after it was built" in error.what and "--overwrite to lose it" in error.fix
+
+
+def test_kept_versions(target: str, tmp_path: Path) -> None:
+    repository, application = tmp_path / "models", Path(target.rpartition(":")[0])
+    for ending in ("'.'", "'?'", "'!'"):
+        text = application.read_text().replace("text.upper()", f"(text.upper() + {ending})")
+        application.write_text(text)
+        build(target, repository, new_version=True)
+    error = refused(target, repository, "TPB446")
+    assert error.what.startswith(f"'{repository}/shout' keeps versions 1, 2 to go back to, and a build without")
+    assert error.fix == "publish with --new-version, or build with --overwrite to lose the kept versions"
+    build(target, repository, overwrite=True)
+    assert sorted(entry.name for entry in (repository / "shout").iterdir()) == ["1", "config.pbtxt"]
+
+
+def test_keep_without_new_version(target: str, tmp_path: Path) -> None:
+    with pytest.raises(BuildError) as caught:
+        build(target, tmp_path / "models", keep=3)
+    assert (caught.value.code, caught.value.where) == ("TPB447", "keep=")
+    assert caught.value.what == "keep=3 says how many old versions stay, and without new_version none does"
+
+
+def test_a_model_folder_is_no_repository(target: str, tmp_path: Path) -> None:
+    build(target, tmp_path / "models")
+    for options in ({}, {"overwrite": True}, {"new_version": True}):
+        with pytest.raises(BuildError) as caught:
+            build(target, tmp_path / "models/shout", **options)  # type: ignore[arg-type]
+        assert caught.value.code == "TPB448"
+        assert caught.value.what == f"'{tmp_path}/models/shout' is a model folder: it holds a config.pbtxt"
+        assert caught.value.fix == f"name the folder that holds model folders: '{tmp_path}/models'"

@@ -142,6 +142,19 @@ def test_a_plain_build_of_a_step_is_kept(tmp_path: Path) -> None:
     assert rollback(tmp_path / "models", "double") == 3
 
 
+def test_rollback_and_an_edit_by_hand(tmp_path: Path) -> None:
+    publish(tmp_path, pipeline_text())
+    models = publish(tmp_path, pipeline_text(offset="3"))
+    with (models / "sums/config.pbtxt").open("a") as file:
+        file.write("# mine\n")
+    before = tree(models)
+    with pytest.raises(BuildError, match="TPB414 .*sums/config.pbtxt' was edited after it was built") as caught:
+        rollback(models, "sums")
+    assert caught.value.fix.endswith("or say --overwrite to lose it") and tree(models) == before
+    rollback(models, "sums", overwrite=True)
+    assert "# mine" not in (models / "sums/config.pbtxt").read_text()
+
+
 def test_rollback_in_no_folder_and_of_no_model(tmp_path: Path) -> None:
     with pytest.raises(BuildError) as caught:
         rollback(tmp_path / "nope", "sums")

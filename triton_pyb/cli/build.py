@@ -19,9 +19,9 @@ from triton_pyb.repository.build import Built, build
 @click.command("build")
 @click.argument("target", metavar="APP[:PIPELINE]")
 @click.argument("repository", type=click.Path())
-@click.option("--overwrite", is_flag=True, help="Replace model folders that something else made.")
+@click.option("--overwrite", is_flag=True, help="Lose what something else made, edits, and kept versions.")
 @click.option("--new-version", is_flag=True, help="Publish as new versions; the ensemble, which pins them, last.")
-@click.option("--keep", type=click.IntRange(min=0), default=2, show_default=True, help="Old versions that stay.")
+@click.option("--keep", type=click.IntRange(min=0), help="Old versions that stay, with --new-version.  [default: 2]")
 @click.option("--release", default="", metavar="RELEASE", help="Refuse what this container (24.10, latest) cannot run.")
 @click.option(
     "--env",
@@ -42,6 +42,8 @@ def command(target: str, repository: str, for_programs: bool, **options: Any) ->
 
     The name may be left out where the module has one pipeline, or one step.
     """
+    if options["keep"] is not None and not options["new_version"]:
+        raise click.UsageError("--keep says how many old versions stay: it needs --new-version")
     built = build(target, repository, **options)
     if for_programs:
         click.echo(json.dumps(as_dict(built), ensure_ascii=False))

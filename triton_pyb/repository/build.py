@@ -15,7 +15,7 @@ from .folders import ensemble_folder
 from .graph import Graph
 from .model_folder import ModelFolder
 from .object_store import GUARANTEE, Store, is_url
-from .ownership import check_ownership
+from .ownership import check_kept, check_ownership, check_repository
 from .plan import Plan, make_plans
 from .publish import publish
 from .release_check import check_release, shm_need_bytes
@@ -73,7 +73,7 @@ def build(
     *,
     overwrite: bool = False,
     new_version: bool = False,
-    keep: int = KEEP,
+    keep: int | None = None,
     release: str = "",
     env: str = "none",
     env_archive: str | os.PathLike[str] = "",
@@ -86,11 +86,11 @@ def build(
     target : str, Pipeline, marked function, core model, or a list of them
         ``"app.py:pipeline"``, or the object itself.
     overwrite : bool
-        Also replace model folders that something else made, and edits made by hand.
+        Also replace model folders that something else made, edits made by hand, and versions that were kept.
     new_version : bool
         Publish the steps as new versions and an ensemble that pins them, instead of exchanging the folders.
     keep : int
-        With `new_version`: how many old versions stay.
+        With `new_version`: how many old versions stay; None: 2.
     release : str
         ``"24.10"`` or ``"latest"``: refuse what that container cannot run; empty: any release, unchecked.
     env : {"none", "pack", "image"}
@@ -109,8 +109,16 @@ def build(
     __tracebackhide__ = True  # pytest then shows the test, the author's lines and the message
     if not os.fspath(repository):
         raise BuildError("TPB437", "the repository has no name", "repository ''", "name a folder; '.' is this one")
+    if keep is not None and not new_version:
+        raise BuildError(
+            "TPB447",
+            f"keep={keep} says how many old versions stay, and without new_version none does",
+            "keep=",
+            "build with new_version=True, or leave keep= out",
+        )
     if not is_url(repository):
         repository = os.path.abspath(repository)  # now: an application may change the working folder
+        check_repository(Path(repository))
     thing = load_target(target) if isinstance(target, str) else target
     plans = make_plans(thing)
     for folder in _all(plans):
@@ -129,9 +137,11 @@ def build(
     if not overwrite:
         for folder in _all(plans):
             check_ownership(folder, Path(repository) / folder.name)
+            if not new_version:
+                check_kept(folder, Path(repository) / folder.name)
     warnings: tuple[str, ...] = ()
     if new_version:
-        plans = [_publish_versions(plan, Path(repository), keep) for plan in plans]
+        plans = [_publish_versions(plan, Path(repository), KEEP if keep is None else keep) for plan in plans]
     else:
         warnings = publish(_all(plans), Path(repository))
     image = write_image(_all(plans), container, Path(repository), machine) if env == "image" and container else None

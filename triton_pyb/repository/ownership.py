@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from .manifest import MANIFEST_FILE, OLD_CONFIG, Manifest, is_version, read_manifest, sha256_of
+from .manifest import MANIFEST_FILE, OLD_CONFIG, Manifest, is_version, read_manifest, sha256_of, version_folders
 from .model_folder import ModelFolder
 from .publish import INNER_STAGING
 from .source import may_be_same
@@ -41,7 +41,7 @@ def check_ownership(new: ModelFolder, old: Path) -> None:
             f"model '{new.name}'",
             "give the model another name, build into another repository, or build with --overwrite",
         )
-    _check_edits(manifest, old, new)
+    check_edits(manifest, old, new.name)
     alike = _likeness(manifest, old, new)
     if alike < LEAST_LIKENESS:
         raise BuildError(
@@ -70,8 +70,52 @@ def _likeness(manifest: Manifest, old: Path, new: ModelFolder) -> float:
     return len(before & after) / max(len(before), len(after), 1)
 
 
-def _check_edits(manifest: Manifest, old: Path, new: ModelFolder) -> None:
-    """A file that somebody edited or added by hand would be lost."""
+def check_repository(repository: Path) -> None:
+    """Refuse to put model folders into a model folder, where no server would find them.
+
+    Raises
+    ------
+    BuildError
+        When `repository` itself holds a config.pbtxt.
+    """
+    if (repository / "config.pbtxt").is_file():
+        raise BuildError(
+            "TPB448",
+            f"'{repository}' is a model folder: it holds a config.pbtxt",
+            f"repository '{repository}'",
+            f"name the folder that holds model folders: '{repository.parent}'",
+        )
+
+
+def check_kept(new: ModelFolder, old: Path) -> None:
+    """Refuse an exchange of the whole folder where versions were kept to go back to.
+
+    Raises
+    ------
+    BuildError
+        When `old` holds an older version that ``--new-version`` published or kept.
+    """
+    if new.as_it_is or not old.is_dir():
+        return
+    kept = [version.name for version in version_folders(old)[:-1] if (version / OLD_CONFIG).is_file()]
+    if kept:
+        versions = f"version{'s' if len(kept) > 1 else ''} {', '.join(kept)}"
+        raise BuildError(
+            "TPB446",
+            f"'{old}' keeps {versions} to go back to, and a build without --new-version deletes what is kept",
+            f"model '{new.name}'",
+            "publish with --new-version, or build with --overwrite to lose the kept versions",
+        )
+
+
+def check_edits(manifest: Manifest, old: Path, model: str) -> None:
+    """A file that somebody edited or added by hand would be lost.
+
+    Raises
+    ------
+    BuildError
+        With the first such file.
+    """
     for path in sorted(old.rglob("*")):
         inside = path.relative_to(old).as_posix()
         if path.is_dir() or path.name == MANIFEST_FILE or {"__pycache__", INNER_STAGING} & set(path.parts):
@@ -85,8 +129,8 @@ def _check_edits(manifest: Manifest, old: Path, new: ModelFolder) -> None:
             raise BuildError(
                 "TPB414",
                 f"'{path}' {how} after it was built from {manifest.source}",
-                f"model '{new.name}'",
-                "take the change into the source (config= for config.pbtxt), or build with --overwrite to lose it",
+                f"model '{model}'",
+                "take the change into the source (config= for config.pbtxt), or say --overwrite to lose it",
             )
 
 

@@ -8,14 +8,15 @@ from pathlib import Path
 
 from triton_pyb.runtime.errors import did_you_mean
 
-from .manifest import MANIFEST_FILE, OLD_CONFIG, Manifest, parse_manifest, sha256_of, version_folders
+from .manifest import MANIFEST_FILE, OLD_CONFIG, Manifest, parse_manifest, read_manifest, sha256_of, version_folders
+from .ownership import check_edits
 from .publish import put_in_place
 from .staging import Staging, unwritable
 from .target import BuildError
 from .versions import needs_exchange, pinned
 
 
-def rollback(repository: str | os.PathLike[str], model: str, to: int = 0) -> int:
+def rollback(repository: str | os.PathLike[str], model: str, to: int = 0, *, overwrite: bool = False) -> int:
     """Publish an older version of an entry model again, as a new version.
 
     Parameters
@@ -24,6 +25,8 @@ def rollback(repository: str | os.PathLike[str], model: str, to: int = 0) -> int
         The ensemble, or the step built alone.
     to : int
         Which version; 0: the one before the newest.
+    overwrite : bool
+        Also where a file was edited by hand after the newest version was published.
 
     Returns
     -------
@@ -33,7 +36,7 @@ def rollback(repository: str | os.PathLike[str], model: str, to: int = 0) -> int
     Raises
     ------
     BuildError
-        When there is no such repository, model or version, or what it pins is gone.
+        When there is no such repository, model or version, what it pins is gone, or edits made by hand would be.
     """
     _check_model(Path(repository), model)
     with Staging(Path(repository)) as staging:
@@ -51,6 +54,9 @@ def rollback(repository: str | os.PathLike[str], model: str, to: int = 0) -> int
                 "publish with `triton-pyb build --new-version`, which keeps some, or build the old source again",
             )
         _check_pinned(chosen, staging.repository)
+        newest = read_manifest(place)
+        if newest is not None and not overwrite:
+            check_edits(newest, place, model)
         number = str(int(versions[-1].name) + 1)
         _exchange_folder(place, staging.folder / model, number, chosen)
         try:
