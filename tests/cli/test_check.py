@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from tests.check.examples import EXAMPLES, model
 from tests.check.variants import write
 from triton_pyb.cli.check import command
+from triton_pyb.config import releases
 
 
 def run(*arguments: str | Path) -> tuple[int, str]:
@@ -33,7 +34,34 @@ def test_exit_status(tmp_path: Path) -> None:
     assert run()[0] == 2
     assert run(tmp_path / "good", "--release", "30.01")[0] == 2
     assert run(tmp_path / "good", "--select", "XX")[0] == 2
-    assert run(tmp_path / "nowhere")[0] == 1
+    status, output = run(tmp_path / "nowhere")
+    assert status == 2 and "error TPB1512 the model repository does not exist" in output
+    (tmp_path / "empty").mkdir()
+    status, output = run(tmp_path / "empty", "--select", "TPB17")
+    assert status == 2 and "TPB1512 the model repository holds no model folder" in output
+    assert run(tmp_path / "empty", "--ignore", "TPB1512=filled later")[0] == 0
+
+
+def test_what_is_selected_and_ignored(tmp_path: Path) -> None:
+    write(EXAMPLES["TPB1208"].broken, tmp_path)
+    assert "TPB1208" in run(tmp_path, "--select", "TPB17,TPB12")[1]
+    assert "TPB1208" not in run(tmp_path, "--select", "TPB17,TPB16")[1]
+    assert run(tmp_path, "--ignore", "TPB16,TPB1208=both, for now")[1].startswith("0 errors, 0 warnings")
+    status, output = run(tmp_path, "--ignore", "TPB1208:mm=why")
+    assert status == 0 and "TPB1208" in output
+    assert "warning: --ignore TPB1208:mm leaves nothing out: there is no model 'mm'; did you mean 'm'?" in output
+    output = run(tmp_path, "--ignore", "TPB1739:m")[1]
+    assert "warning: --ignore TPB1739:m leaves nothing out: nothing of that code was found; remove it" in output
+    assert "warning: --ignore" not in run(tmp_path, "--ignore", "TPB1208:m=known")[1]
+    status, output = run(tmp_path, "--ignore", "TPB17:=why")
+    assert status == 2 and "TPB717 'TPB17:' has no model behind the colon" in output
+    assert "write TPB17:MODEL for one model, or TPB17 for all of them" in output
+
+
+def test_the_latest_release(tmp_path: Path) -> None:
+    write(model(), tmp_path)
+    newest = list(releases.table())[-1]
+    assert run(tmp_path, "--release", "latest") == (0, f"0 errors, 0 warnings in 1 model (Triton {newest})\n")
 
 
 def test_options_reach_the_check(tmp_path: Path) -> None:

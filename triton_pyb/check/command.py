@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from triton_pyb.check.finding import Finding, Place
 from triton_pyb.check.fixing import fix
 from triton_pyb.check.repository import open_repository
-from triton_pyb.check.runner import known_codes, make_target, ordered, run, wanted
+from triton_pyb.check.rules.layout import NoRepository
+from triton_pyb.check.runner import known_codes, known_entries, leaves_out, make_target, ordered, run, wanted
+from triton_pyb.runtime.errors import did_you_mean
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,13 @@ class Outcome:
     models: int
     release: str
     repairs: list[str] = field(default_factory=list)
+    #: What was asked for and had no effect.
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def is_empty(self) -> bool:
+        """True when there was nothing to check: a folder is missing, or holds no model."""
+        return any(finding.code == NoRepository.code for finding in self.findings)
 
 
 def run_command(folders: Sequence[str], options: Options, *, repair: bool = False) -> Outcome:
@@ -52,7 +61,8 @@ def run_command(folders: Sequence[str], options: Options, *, repair: bool = Fals
         options.rate_limit,
         options.resources,
     )
-    known_codes([*options.select, *(code.partition(":")[0] for code in options.ignore)])
+    known_codes(options.select)
+    known_entries(options.ignore)
     select, ignore = tuple(options.select), tuple(options.ignore)
 
     def allowed(code: str, model: str) -> bool:
@@ -71,5 +81,15 @@ def run_command(folders: Sequence[str], options: Options, *, repair: bool = Fals
         from triton_pyb.check.importing import import_findings
 
         findings = ordered(repository, [*findings, *import_findings(repository, findings)])
-    kept = [finding for finding in findings if wanted(finding, select, ignore)]
-    return Outcome(kept, len(repository.models), target.release, repairs)
+    nothing_checked = (NoRepository.code,) if select else ()  # no selection may hide that
+    kept = [finding for finding in findings if wanted(finding, (*select, *nothing_checked), ignore)]
+    names = [model.name for model in repository.models]
+    notes = [_unused(entry, names) for entry in ignore if not any(leaves_out(entry, f) for f in findings)]
+    return Outcome(kept, len(repository.models), target.release, repairs, [] if repairs else notes)
+
+
+def _unused(entry: str, models: Sequence[str]) -> str:
+    model = entry.partition(":")[2]
+    if model and model not in models:
+        return f"--ignore {entry} leaves nothing out: there is no model {model!r}{did_you_mean(model, models)}"
+    return f"--ignore {entry} leaves nothing out: nothing of that code was found; remove it"

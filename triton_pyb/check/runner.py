@@ -74,7 +74,7 @@ def check(
     folders = [repository] if isinstance(repository, (str, os.PathLike)) else list(repository)
     target = make_target(release, strict, gpus, backends, config_name, rate_limit, resources)
     known_codes(select)
-    known_codes(code.partition(":")[0] for code in ignore)
+    known_entries(ignore)
     opened = open_repository(folders, target)
     findings = run(opened)
     if import_models:
@@ -129,15 +129,37 @@ def known_codes(codes: Iterable[str]) -> None:
             )
 
 
+def known_entries(ignore: Iterable[str]) -> None:
+    """Refuse entries of `ignore` that can leave nothing out: ``CODE`` or ``CODE:MODEL``.
+
+    Raises
+    ------
+    TargetError
+        If a code does not exist, or a colon has no model behind it.
+    """
+    for entry in ignore:
+        code, colon, model = entry.partition(":")
+        known_codes([code])
+        if colon and not model:
+            raise TargetError(
+                "TPB717",
+                f"{entry!r} has no model behind the colon",
+                "--ignore",
+                f"write {code}:MODEL for one model, or {code} for all of them",
+            )
+
+
 def wanted(finding: Finding, select: Sequence[str], ignore: Sequence[str]) -> bool:
     """True when a finding is selected and not ignored."""
     if select and not any(finding.code.startswith(code) for code in select):
         return False
-    for entry in ignore:
-        code, _, model = entry.partition(":")
-        if finding.code.startswith(code) and (not model or model == finding.model):
-            return False
-    return True
+    return not any(leaves_out(entry, finding) for entry in ignore)
+
+
+def leaves_out(entry: str, finding: Finding) -> bool:
+    """True when an entry of `ignore` is about a finding."""
+    code, _, model = entry.partition(":")
+    return finding.code.startswith(code) and (not model or model == finding.model)
 
 
 def run(repository: Repository) -> list[Finding]:

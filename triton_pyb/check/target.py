@@ -89,16 +89,18 @@ def python_of(release: str) -> tuple[int, int]:
 
 
 def known_release(release: str) -> str:
-    """The release, checked.
+    """The release, checked; ``"latest"`` is the newest one in the table.
 
     Raises
     ------
     TargetError
         If NVIDIA has published no such container.
     """
-    if release in releases.table():
-        return release
     shown = list(releases.table())
+    if release == "latest":
+        return max(shown, key=_ordered)
+    if release in shown:
+        return release
     raise TargetError(
         "TPB710",
         f"there is no Triton release {release!r}{did_you_mean(release, shown)}",

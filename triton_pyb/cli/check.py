@@ -14,12 +14,18 @@ from triton_pyb.cli.targets import repository_of
 
 def _reasons(values: tuple[str, ...]) -> dict[str, str]:
     """``("TPB1708=installed in the image",)`` -> code (or code:model) and reason."""
-    return {code.strip(): reason.strip() for code, _, reason in (value.partition("=") for value in values)}
+    found: dict[str, str] = {}
+    for value in values:
+        codes, _, reason = value.partition("=")
+        found |= {code.strip(): reason.strip() for code in codes.split(",")}
+    return found
 
 
 @click.command(name="check")
 @click.argument("repositories", nargs=-1, metavar="REPOSITORY...", type=click.Path())
-@click.option("--release", metavar="YY.MM", help="Container release of the target, e.g. 21.10 (default: 24.10).")
+@click.option(
+    "--release", metavar="YY.MM", help="Container release of the target, e.g. 21.10 or latest (default: 24.10)."
+)
 @click.option(
     "--format",
     "style",
@@ -27,7 +33,9 @@ def _reasons(values: tuple[str, ...]) -> dict[str, str]:
     default="text",
     show_default=True,
 )
-@click.option("--select", metavar="CODE", multiple=True, help="Only these codes, or codes that begin so.")
+@click.option(
+    "--select", metavar="CODE", multiple=True, help="Only these codes, or codes that begin so; A,B or given again."
+)
 @click.option("--ignore", metavar="CODE[:MODEL][=REASON]", multiple=True, help="Leave a code out, with the reason.")
 @click.option(
     "--disable-auto-complete-config",
@@ -67,7 +75,7 @@ def command(
     REPOSITORY is a folder of model folders, or app.py:pipeline, which is built for the occasion.
 
     No server is started, and no model code runs unless --import is given.  Exit status: 0 nothing or warnings only,
-    1 errors, 2 the command itself is wrong.
+    1 errors, 2 the command itself is wrong, or there is nothing to check.
     """
     from triton_pyb.check import report
     from triton_pyb.check.command import Options, run_command
@@ -84,7 +92,7 @@ def command(
             [folders.enter_context(_folder_of(repository)) for repository in repositories],
             Options(
                 release=release,
-                select=select,
+                select=[code.strip() for value in select for code in value.split(",")],
                 ignore=_reasons(ignore),
                 strict=strict,
                 gpus=gpus,
@@ -104,6 +112,10 @@ def command(
     for line in outcome.repairs:
         click.echo(f"fixed: {line}", err=style != "text")
     click.echo(report.render(outcome.findings, style, models=outcome.models, release=outcome.release), nl=False)
+    for note in outcome.notes:
+        click.echo(f"warning: {note}", err=True)
+    if outcome.is_empty:
+        sys.exit(2)
     failed = report.exit_status(outcome.findings) or (warnings_as_errors and bool(outcome.findings))
     sys.exit(int(failed))
 
