@@ -91,7 +91,8 @@ def test_rollback(tmp_path: Path, target: str) -> None:
     write(tmp_path, {"app.py": pipeline_text(offset="9")})
     run("build", target, tmp_path / "models", "--new-version", "--keep", 1)
     result = run("rollback", tmp_path / "models", "sums")
-    assert result.output == "version before the newest of sums is published again, as version 3\n"
+    assert result.output == "sums: version 3 is what version 1 was\n"
+    assert "  is        what version 1 was (rolled back)\n" in run("inspect", tmp_path / "models/sums").output
 
 
 def test_keep_needs_new_version(tmp_path: Path, target: str) -> None:

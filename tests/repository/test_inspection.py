@@ -39,6 +39,7 @@ def test_a_built_folder_says_where_it_comes_from(models: Path) -> None:
         "edited": [],
         "missing": [],
         "added": [],
+        "is_what_version_was": None,
         "unreadable": None,
     }
     assert inspect_folder(models / "sums").steps == ("scale", "shift")

@@ -11,6 +11,8 @@ from triton_pyb.repository import BuildError, build
 from triton_pyb.repository.rollback import rollback
 from triton_pyb.repository.versions import pinned, read_config
 
+STEP_TEXT = STEP + "\npipeline = double\n"
+
 
 def publish(folder: Path, text: str, keep: int = 2) -> Path:
     write(folder, {"app.py": text})
@@ -77,11 +79,11 @@ def test_rollback_brings_back_what_was_pinned(tmp_path: Path) -> None:
     publish(tmp_path, pipeline_text())
     publish(tmp_path, pipeline_text(mid="other"))
     models = tmp_path / "models"
-    assert rollback(models, "sums") == 3
+    assert rollback(models, "sums").version == 3
     assert pins(models, "3") == pins(models, "1") == {("scale", 1), ("shift", 1)}
     config = read_config(models / "sums/config.pbtxt")
     assert [step.model_name for step in config.ensemble_scheduling.step] == ["scale", "shift"]
-    assert rollback(models, "sums", to=2) == 4
+    assert rollback(models, "sums", to=2).version == 4
     assert pins(models, "4") == {("scale_2", 1), ("shift_2", 1)}
     assert sorted(path.name for path in tmp_path.iterdir()) == ["app.py", "models"]
 
@@ -90,7 +92,7 @@ def test_rollback_of_a_step_built_alone(tmp_path: Path) -> None:
     for factor in ("2", "3"):
         write(tmp_path, {"app.py": STEP.replace("2 * x", f"{factor} * x")})
         build(str(tmp_path / "app.py"), tmp_path / "models", new_version=True)
-    assert rollback(tmp_path / "models", "double") == 3
+    assert rollback(tmp_path / "models", "double").version == 3
     assert "2 * x" in (tmp_path / "models/double/3/app.py").read_text()
     assert "3 * x" in (tmp_path / "models/double/2/app.py").read_text()
 
@@ -127,7 +129,7 @@ def test_a_plain_build_is_the_first_version_that_is_kept(tmp_path: Path) -> None
     models = publish(tmp_path, pipeline_text(offset="9"))
     assert versions(models) == {"scale": ["1", "2"], "shift": ["1", "2"], "sums": ["1", "2"]}
     assert pins(models, "1") == {("scale", 1), ("shift", 1)}
-    assert rollback(models, "sums") == 3
+    assert rollback(models, "sums").version == 3
     assert pins(models, "3") == {("scale", 1), ("shift", 1)}
     publish(tmp_path, pipeline_text(offset="10"), keep=1)
     publish(tmp_path, pipeline_text(offset="11"), keep=1)
@@ -139,7 +141,50 @@ def test_a_plain_build_of_a_step_is_kept(tmp_path: Path) -> None:
     build(f"{tmp_path}/app.py", tmp_path / "models")
     write(tmp_path, {"app.py": STEP.replace("2 * x", "3 * x")})
     build(f"{tmp_path}/app.py", tmp_path / "models", new_version=True)
-    assert rollback(tmp_path / "models", "double") == 3
+    assert rollback(tmp_path / "models", "double").version == 3
+
+
+def test_twice_back_is_two_versions_back(tmp_path: Path) -> None:
+    for offset in ("1", "2", "3"):
+        models = publish(tmp_path, pipeline_text(offset=offset))
+    assert rollback(models, "sums") == (4, 2, (2,))
+    assert versions(models) == {"scale": ["1", "2", "3"], "shift": ["1", "2", "3"], "sums": ["1", "3", "4"]}
+    assert rollback(models, "sums") == (5, 1, (1,))
+    assert pins(models, "5") == {("scale", 1), ("shift", 1)}
+    with pytest.raises(BuildError) as caught:
+        rollback(models, "sums")
+    assert caught.value.what == (
+        "model 'sums' has no version before version 1, which its newest is, to go back to; kept: 3, 4"
+    )
+    assert rollback(models, "sums", to=2) == (6, 2, (4,))
+    assert pins(models, "6") == {("scale", 2), ("shift", 2)}
+
+
+def test_from_a_new_version_back_to_what_it_replaced(tmp_path: Path) -> None:
+    publish(tmp_path, pipeline_text(offset="1"))
+    models = publish(tmp_path, pipeline_text(offset="2"))
+    rollback(models, "sums")
+    publish(tmp_path, pipeline_text(offset="3"))
+    assert rollback(models, "sums")[:2] == (5, 1)
+
+
+def test_the_source_of_what_was_rolled_back_to_is_there_already(tmp_path: Path) -> None:
+    publish(tmp_path, STEP_TEXT)
+    models = publish(tmp_path, STEP_TEXT.replace("2 * x", "3 * x"))
+    rollback(models, "double")
+    publish(tmp_path, STEP_TEXT)
+    assert versions(models) == {"double": ["1", "2", "3"]}
+
+
+def test_rollback_keeps_as_many_as_it_is_told(tmp_path: Path) -> None:
+    for mid in ("mid", "other"):
+        models = publish(tmp_path, pipeline_text(mid=mid))
+    rollback(models, "sums", keep=0)
+    assert versions(models) == {"scale": ["1"], "shift": ["1"], "sums": ["3"]}
+    publish(tmp_path, pipeline_text(offset="8"))
+    publish(tmp_path, pipeline_text(offset="9"))
+    assert rollback(models, "sums", keep=1) == (6, 4, (3, 4))
+    assert versions(models) == {"scale": ["2", "3"], "shift": ["2", "3"], "sums": ["5", "6"]}
 
 
 def test_rollback_and_an_edit_by_hand(tmp_path: Path) -> None:

@@ -46,6 +46,8 @@ def _show(model: Inspected, console: Console) -> None:
     else:
         release = f", for release {manifest.release}" if manifest.release else ""
         console.print(Text(f"  built     from {manifest.source} by triton_pyb {manifest.tool}{release}"))
+        if manifest.was:
+            console.print(Text(f"  is        what version {manifest.was} was (rolled back)"))
         if manifest.requirements:
             console.print(Text(f"  needs     {', '.join(manifest.requirements)}"))
     for word, names in (("edited", model.edited), ("missing", model.missing), ("added", model.added)):

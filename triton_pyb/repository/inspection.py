@@ -68,6 +68,7 @@ class Inspected(NamedTuple):
             "edited": list(self.edited),
             "missing": list(self.missing),
             "added": list(self.added),
+            "is_what_version_was": int(manifest.was) if manifest and manifest.was else None,
             "unreadable": self.unreadable or None,
         }
 

@@ -35,6 +35,8 @@ class Manifest(NamedTuple):
         ``"opencv-python-headless==4.10.0.84"``: what must be installed where the model runs.
     release : str
         The Triton release it was built for; empty: any.
+    was : str
+        For a version that a rollback published: the version that it is a copy of, which may be gone.
     """
 
     tool: str
@@ -44,6 +46,7 @@ class Manifest(NamedTuple):
     files: dict[str, str]
     requirements: tuple[str, ...] = ()
     release: str = ""
+    was: str = ""
 
     def to_json(self) -> bytes:
         data = {
@@ -56,6 +59,8 @@ class Manifest(NamedTuple):
             "requirements": list(self.requirements),
             "files": dict(sorted(self.files.items())),
         }
+        if self.was:
+            data["was"] = self.was
         return (json.dumps(data, indent=2, ensure_ascii=False) + "\n").encode()
 
 
@@ -113,6 +118,7 @@ def manifest_of(content: bytes) -> Manifest | None:
             dict(data["files"]),
             tuple(data["requirements"]),
             data["release"],
+            str(data.get("was", "")),
         )
     except (ValueError, KeyError, TypeError):
         return None

@@ -153,7 +153,7 @@ def _is_there(folder: ModelFolder, place: Path) -> bool:
     """Whether the newest version is exactly this."""
     version = place / folder.version
     manifest = parse_manifest(version / MANIFEST_FILE)
-    return manifest == folder.manifest()
+    return manifest is not None and manifest._replace(was="") == folder.manifest()
 
 
 def _all_versions(config: Any) -> None:
@@ -264,3 +264,21 @@ def _prune(placed: Sequence[Published], staging: Staging) -> None:
                 for version in version_folders(place):
                     if int(version.name) not in numbers:
                         os.rename(version, staging.folder / f"gone-{place.name}-{version.name}")
+
+
+def drop_unpinned(gone: set[tuple[str, int]], entry: Path, staging: Staging) -> None:
+    """Take away what `gone` names, steps of versions that are no longer kept, and no kept version of `entry` does."""
+    manifest = read_manifest(entry)
+    if manifest is None or not all((version / OLD_CONFIG).is_file() for version in version_folders(entry)):
+        return
+    used = set().union(*(pinned(version) for version in version_folders(entry)))
+    names = {name for name, _ in used}
+    for name, number in sorted(gone - used):
+        place = staging.repository / name
+        made = parse_manifest(place / str(number) / MANIFEST_FILE)
+        if made is None or made.source.pipeline != manifest.source.pipeline or (name, -1) in used:
+            continue
+        if name in names:
+            os.rename(place / str(number), staging.folder / f"gone-{name}-{number}")
+        else:
+            os.rename(place, staging.folder / f"gone-{name}")
