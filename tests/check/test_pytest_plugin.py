@@ -38,3 +38,33 @@ def test_release_and_ignore(pytester: pytest.Pytester, repository: Path) -> None
     pytester.runpytest(*arguments).assert_outcomes(failed=2)
     pytester.makeini("[pytest]\ntriton_check_ignore =\n    TPB1801=patched server\n    TPB1011:bad=generated later\n")
     pytester.runpytest(*arguments).assert_outcomes(passed=2)
+
+
+def test_the_short_summary_tells_the_fault(
+    pytester: pytest.Pytester, repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    result = pytester.runpytest("--triton-check", "repository")
+    result.stdout.fnmatch_lines(["FAILED *::bad - TPB1011 ModelInput has no field 'shape'*(and 1 more)"])
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("TPBX=why", "*ERROR: triton_check_ignore in *tox.ini: TPB711 there is no rule 'TPBX'*; name a rule such as *"),
+        ("TPB17:=why", "*ERROR: triton_check_ignore in *tox.ini: TPB717 'TPB17:' has no model behind the colon; *"),
+    ],
+)
+def test_a_wrong_entry_is_one_usage_error(pytester: pytest.Pytester, repository: Path, line: str, told: str) -> None:
+    pytester.makeini(f"[pytest]\ntriton_check_ignore =\n    {line}\n")
+    result = pytester.runpytest("--triton-check", "repository")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([told])
+    assert "Traceback" not in str(result.stdout) + str(result.stderr)
+    pytester.runpytest("repository").assert_outcomes()
+
+
+def test_a_wrong_release_is_one_usage_error(pytester: pytest.Pytester, repository: Path) -> None:
+    result = pytester.runpytest("--triton-check", "--triton-release", "99.01", "repository")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*ERROR: --triton-release: TPB710 there is no Triton release '99.01'*"])

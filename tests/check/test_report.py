@@ -6,7 +6,7 @@ import json
 import re
 from pathlib import Path
 
-from tests.check.examples import CHAIN, GOOD_CONFIG, MODEL_PY, ensemble, model, part, tensor
+from tests.check.examples import CHAIN, EXAMPLES, GOOD_CONFIG, MODEL_PY, ensemble, model, part, tensor
 from tests.check.variants import write
 from triton_pyb.check import check, report
 from triton_pyb.check.rules import RULES
@@ -131,3 +131,32 @@ def test_every_rule_can_be_explained() -> None:
     assert "one axis" not in report.explain("TPB1124")
     assert "Stricter than Triton on purpose: no request can ever satisfy" in report.explain("TPB1124")
     assert all(f"### {code}\n" in report.reference() for code in RULES)
+
+
+def _warned(count: int, folder: Path) -> None:
+    broken = EXAMPLES["TPB1123"].broken["m/config.pbtxt"]
+    for index in range(count):
+        name = f"w{index}"
+        assert isinstance(broken, str)
+        write({f"{name}/config.pbtxt": broken.replace('"m"', f'"{name}"'), f"{name}/1/model.py": MODEL_PY}, folder)
+
+
+def test_errors_come_first_and_a_warning_of_many_models_is_one_line(tmp_path: Path) -> None:
+    _warned(5, tmp_path)
+    bad = GOOD_CONFIG.replace('"m"', '"z"').replace("dims", "shape")
+    write({"z/config.pbtxt": bad, "z/1/model.py": MODEL_PY}, tmp_path)
+    findings = check(tmp_path)
+    assert (findings[0].severity, findings[-1].severity) == ("warning", "error")
+    shown = report.render(findings, "text")
+    assert shown.rindex(": error TPB1011") < shown.index(": warning TPB1123")
+    assert shown.count(": warning TPB1123") == 10
+
+    _warned(6, tmp_path)
+    findings = check(tmp_path)
+    shown = report.render(findings, "text", models=7)
+    assert shown.split("\n\n")[-2] == (
+        "warning TPB1123 in 6 models (w0, w1, w2, w3, w4, w5): dims begin with the batch axis although "
+        "max_batch_size adds one (--explain TPB1123; --format json tells each)"
+    )
+    assert ": warning TPB1123" not in shown and shown.endswith("2 errors, 12 warnings in 7 models\n")
+    assert len(json.loads(report.render(findings, "json"))["findings"]) == 14

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from _pytest._code.code import ReprFileLocation, TerminalRepr
+from _pytest._io import TerminalWriter
 
 if TYPE_CHECKING:
     from triton_pyb.check.finding import Finding
@@ -22,6 +24,29 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--triton-check", action="store_true", help="check model repositories: one test for each model")
     group.addoption("--triton-release", metavar="YY.MM", help="container release that --triton-check checks for")
     parser.addini("triton_check_ignore", "codes that --triton-check leaves out: CODE[:MODEL]=REASON", type="linelist")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Refuse wrong options once, and not for every model."""
+    if not config.getoption("--triton-check"):
+        return
+    from triton_pyb.check.runner import known_entries
+    from triton_pyb.check.target import TargetError, known_release
+
+    release = config.getoption("--triton-release")
+    where = "--triton-release"
+    try:
+        if release is not None:
+            known_release(release)
+        where = f"triton_check_ignore in {config.inipath}"
+        known_entries(_reasons(config))
+    except TargetError as error:
+        raise pytest.UsageError(f"{where}: {error.code} {error.what}; {error.fix}") from None
+
+
+def _reasons(config: pytest.Config) -> dict[str, str]:
+    lines: list[str] = config.getini("triton_check_ignore")
+    return dict(_code_and_reason(line) for line in lines)
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
@@ -58,14 +83,13 @@ class ModelItem(pytest.Item):
         if repository not in known:
             from triton_pyb.check import check
 
-            ignore: list[str] = self.config.getini("triton_check_ignore")
-            reasons = dict(_code_and_reason(line) for line in ignore)
+            reasons = _reasons(self.config)
             known[repository] = check(repository, release=self.config.getoption("--triton-release"), ignore=reasons)
         return known[repository]
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         if isinstance(excinfo.value, ModelFaults):
-            return str(excinfo.value)
+            return ShownFaults(excinfo.value)
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
@@ -91,3 +115,16 @@ class ModelFaults(Exception):
         from triton_pyb.check import report
 
         return "\n\n".join(report.text(finding) for finding in self.findings)
+
+
+class ShownFaults(TerminalRepr):
+    """The faults as the command shows them; `reprcrash` is what pytest's short summary tells."""
+
+    def __init__(self, faults: ModelFaults) -> None:
+        first, *others = faults.findings
+        more = f" (and {len(others)} more)" if others else ""
+        self.shown = str(faults)
+        self.reprcrash = ReprFileLocation(first.place.file, first.place.line, f"{first.code} {first.message}{more}")
+
+    def toterminal(self, tw: TerminalWriter) -> None:
+        tw.write(self.shown + "\n")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from string import Formatter
 from typing import Any
 
@@ -14,6 +14,8 @@ from triton_pyb.check.rule import Rule
 from triton_pyb.check.rules import RULES
 
 FORMATS = ("text", "json", "github", "sarif")
+#: A warning in more models than this is told once, in text.
+MOST_MODELS_APART = 5
 _WIDTH = 100
 
 
@@ -30,7 +32,31 @@ def render(findings: Sequence[Finding], style: str, *, models: int = 0, release:
         return json.dumps(_sarif(findings), indent=2, ensure_ascii=True) + "\n"
     if style == "github":
         return "".join(_github(finding) + "\n" for finding in findings) + summary(findings, models, release) + "\n"
-    return "".join(text(finding) + "\n\n" for finding in findings) + summary(findings, models, release) + "\n"
+    return "".join(part + "\n\n" for part in _for_a_person(findings)) + summary(findings, models, release) + "\n"
+
+
+def _for_a_person(findings: Sequence[Finding]) -> Iterator[str]:
+    """Errors first; a warning that most of a repository shares would bury the others, and is one line."""
+    having: dict[str, dict[str, None]] = {}
+    for finding in findings:
+        if finding.severity == "error":
+            yield text(finding)
+        else:
+            having.setdefault(finding.code, {})[finding.model] = None
+    folded = set()
+    for finding in findings:
+        models = list(having.get(finding.code, ()))
+        if finding.severity == "error" or finding.code in folded:
+            continue
+        if len(models) <= MOST_MODELS_APART:
+            yield text(finding)
+            continue
+        folded.add(finding.code)
+        names = ", ".join(printable(name) for name in models)
+        yield (
+            f"warning {finding.code} in {len(models)} models ({names}): {RULES[finding.code].title()} "
+            f"(--explain {finding.code}; --format json tells each)"
+        )
 
 
 def summary(findings: Sequence[Finding], models: int, release: str) -> str:
