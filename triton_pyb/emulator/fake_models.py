@@ -21,11 +21,12 @@ def is_decoupled(fake: Fake) -> bool:
     return inspect.isgeneratorfunction(fake)
 
 
-def answer(fake: Fake, request: WireRequest) -> Iterator[WireResponse]:
+def answer(fake: Fake, request: WireRequest, broken: list[Exception]) -> Iterator[WireResponse]:
     """The responses of `fake`, called with the request's arrays by their names.
 
     It returns a dict of output name to array (or yields them); `InferenceFailed` fails the request in its own words,
-    any other exception with its text, as a model's does.
+    any other exception with its text, as a model's does; that one is also put into `broken`, because it is a fault of
+    the test itself, and a model with a fallback would hide it.
     """
     arrays = tensors.arrays_of(request.inputs)
     try:
@@ -40,6 +41,7 @@ def answer(fake: Fake, request: WireRequest) -> Iterator[WireResponse]:
     except RequestRefused as refused:
         yield WireResponse(error=WireError(refused.code, refused.message, "request"))
     except Exception as error:
+        broken.append(error)
         yield WireResponse(error=WireError("INTERNAL", f"{type(error).__name__}: {error}"))
 
 

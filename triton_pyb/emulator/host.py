@@ -39,7 +39,7 @@ class ModelHost:
             if fake is not None:
                 if fake_models.is_decoupled(fake) and not decoupled:
                     raise RequestRefused(_DECOUPLED.format(request.model_name))
-                yield from fake_models.answer(fake, request)
+                yield from fake_models.answer(fake, request, self._store.machine.broken_fakes)
                 return
             model = self._store.find(request.model_name, request.model_version)
             if model is None:

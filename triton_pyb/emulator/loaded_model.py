@@ -34,6 +34,7 @@ class Machine:
     environment: dict[str, str] = field(default_factory=dict)
     factories: dict[str, Callable[[], object]] = field(default_factory=dict)
     fakes: dict[str, Callable[..., Any]] = field(default_factory=dict)
+    broken_fakes: list[Exception] = field(default_factory=list)
 
     @property
     def clients_wait(self) -> bool:

@@ -149,6 +149,15 @@ class EmulatedTriton:
         self._store.stop()
         if self._served.temporary is not None:
             self._served.temporary.cleanup()
+        self._raise_broken_fake()
+
+    def _raise_broken_fake(self) -> None:
+        """Raise what a fake model raised, once: an assertion in it fails the test, whatever the caller made of it."""
+        broken = self._store.machine.broken_fakes
+        if broken:
+            error = broken[0]
+            broken.clear()
+            raise error
 
     @property
     def entry(self) -> str:
@@ -216,7 +225,9 @@ class EmulatedTriton:
         target = self._model(model, version)
         with lending():
             answer = inference.submit(target, options.request(target, inputs))
-        return arrays_of(answer.result(), model)
+        responses = answer.result()
+        self._raise_broken_fake()
+        return arrays_of(responses, model)
 
     def async_infer(self, model: str, inputs: Mapping[str, Any], **options: Any) -> Future[Arrays]:
         """`infer` without waiting, with the same options: the future has its result or its exception."""
@@ -251,7 +262,9 @@ class EmulatedTriton:
             except InferenceFailed as error:
                 answers.append(error)
         meeting.leave()
-        return [result_of(answer, model) for answer in answers]
+        outcomes = [result_of(answer, model) for answer in answers]
+        self._raise_broken_fake()
+        return outcomes
 
     def stream_infer(self, model: str, inputs: Mapping[str, Any], **options: Any) -> Iterator[Arrays]:
         """The responses of one request as they come, for decoupled models too; options as in `infer`.

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from typing import TYPE_CHECKING, Any, List, Optional, Tuple, TypeVar, Union
 
@@ -58,8 +59,9 @@ class Marker:
         return hash((type(self), self._key()))
 
     def __repr__(self) -> str:
-        shown = ", ".join(f"{key}={value!r}" for key, value in vars(self).items() if value not in ("", None))
-        return f"{type(self).__name__}({shown})"
+        defaults = inspect.signature(type(self)).parameters
+        said = {key: value for key, value in vars(self).items() if value != defaults[key].default}
+        return f"{type(self).__name__}({', '.join(f'{key}={value!r}' for key, value in said.items())})"
 
 
 class Tensor(Marker):
