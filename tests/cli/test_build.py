@@ -95,6 +95,27 @@ def test_rollback(tmp_path: Path, target: str) -> None:
     assert "  is        what version 1 was (rolled back)\n" in run("inspect", tmp_path / "models/sums").output
 
 
+def test_a_new_version_says_its_number(tmp_path: Path, target: str) -> None:
+    models = tmp_path / "models"
+    assert (
+        "published: version 1 of scale, version 1 of shift, version 1 of sums\n"
+        in run("build", target, models, "--new-version").output
+    )
+    assert (
+        "nothing changed: version 1 of sums is this already\n" in run("build", target, models, "--new-version").output
+    )
+    same = json.loads(run("build", target, models, "--new-version", "--json").output)
+    assert (same["versions"], same["published"]) == ({"scale": 1, "shift": 1, "sums": 1}, [])
+    write(tmp_path, {"app.py": pipeline_text(offset="9")})
+    new = json.loads(run("build", target, models, "--new-version", "--json").output)
+    assert (new["versions"]["sums"], new["published"]) == (2, ["scale", "shift", "sums"])
+    assert run("rollback", models, "sums", "--keep", 1).output == (
+        "sums: version 3 is what version 1 was\nno longer kept: version 1\n"
+    )
+    plain = json.loads(run("build", target, tmp_path / "plain", "--json").output)
+    assert (plain["versions"], plain["published"]) == (None, [])
+
+
 def test_keep_needs_new_version(tmp_path: Path, target: str) -> None:
     result = run("build", target, tmp_path / "models", "--keep", 1)
     assert result.exit_code == 2 and "--keep says how many old versions stay: it needs --new-version" in result.stderr

@@ -62,6 +62,8 @@ def as_dict(built: Built) -> dict[str, Any]:
         "release": built.release,
         "shm_bytes": built.shm_bytes,
         "image": str(built.image) if built.image else None,
+        "versions": built.versions,
+        "published": list(built.published),
         "notes": list(built.notes),
     }
 
@@ -79,11 +81,21 @@ def show(built: Built, target: str, console: Console) -> None:
         table.add_row(f"{built.repository}/{name}", Text(kind, "dim"))
     console.print(table)
     console.print()
+    if built.versions is not None:
+        console.print(Text(_published(built, built.versions)), soft_wrap=True)
     console.print(Text(f"needs where Triton runs: {_needs(built)}"), soft_wrap=True)
     if built.image is not None:
         console.print(Text(f"image: docker build {built.image}"), soft_wrap=True)
     for note in built.notes:
         console.print(Text(f"note: {note}", "yellow"), soft_wrap=True)
+
+
+def _published(built: Built, versions: dict[str, int]) -> str:
+    """Which version a client gets, and whether it is new."""
+    if built.published:
+        return "published: " + ", ".join(f"version {versions[name]} of {name}" for name in built.published)
+    said = ", ".join(f"version {versions[name]} of {name}" for name in ([built.entry] if built.entry else versions))
+    return f"nothing changed: {said} is this already"
 
 
 def _needs(built: Built) -> str:

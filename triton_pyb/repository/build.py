@@ -53,6 +53,10 @@ class Built(NamedTuple):
         Shared memory that the Python models take, as far as their tensors have known sizes.
     image : Path or None
         The folder of the Dockerfile.
+    versions : dict of str to int, or None
+        With `new_version`: the newest version of every model, published now or before; else None.
+    published : tuple of str
+        With `new_version`: the models that got that version now; empty when nothing changed.
     """
 
     repository: Path | str
@@ -65,6 +69,8 @@ class Built(NamedTuple):
     release: str = ""
     shm_bytes: int = 0
     image: Path | None = None
+    versions: dict[str, int] | None = None
+    published: tuple[str, ...] = ()
 
 
 def build(
@@ -140,12 +146,20 @@ def build(
             if not new_version:
                 check_kept(folder, Path(repository) / folder.name)
     warnings: tuple[str, ...] = ()
+    placed: list[Published] = []
     if new_version:
-        plans = [_publish_versions(plan, Path(repository), KEEP if keep is None else keep) for plan in plans]
+        kept = KEEP if keep is None else keep
+        pairs = [_publish_versions(plan, Path(repository), kept) for plan in plans]
+        plans, placed = [plan for plan, _ in pairs], [there for _, found in pairs for there in found]
     else:
         warnings = publish(_all(plans), Path(repository))
     image = write_image(_all(plans), container, Path(repository), machine) if env == "image" and container else None
-    return _built(plans, Path(repository), container, warnings, image)
+    built = _built(plans, Path(repository), container, warnings, image)
+    if not new_version:
+        return built
+    versions = {there.name: int(there.folder.version) for there in placed}
+    published = tuple(dict.fromkeys(there.name for there in placed if there.is_new))
+    return built._replace(versions=versions, published=published)
 
 
 def _into_store(
@@ -243,11 +257,11 @@ def _with_packages(
     return with_environment(folder._replace(notes=(*folder.notes, note) if others else folder.notes), archive)
 
 
-def _publish_versions(plan: Plan, repository: Path, keep: int) -> Plan:
-    """The plan as it was published: with the names and versions that the models got."""
+def _publish_versions(plan: Plan, repository: Path, keep: int) -> tuple[Plan, list[Published]]:
+    """The plan as it was published, with the names and versions that the models got; and which are new."""
     if plan.graph is None:
         placed = publish_versions(plan.folders, None, repository, keep)
-        return plan._replace(folders=tuple(published.folder for published in placed))
+        return plan._replace(folders=tuple(published.folder for published in placed)), placed
     graph = plan.graph
     *steps, ensemble = plan.folders
 
@@ -256,4 +270,4 @@ def _publish_versions(plan: Plan, repository: Path, keep: int) -> Plan:
         return ensemble_folder(graph, names)._replace(source=ensemble.source, release=ensemble.release)
 
     placed = publish_versions(steps, make_entry, repository, keep)
-    return plan._replace(folders=tuple(published.folder for published in placed))
+    return plan._replace(folders=tuple(published.folder for published in placed)), placed
