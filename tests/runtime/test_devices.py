@@ -8,8 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from triton_pyb import Tensor
+from triton_pyb import Annotated, Tensor, model
 from triton_pyb.config.pbtxt import load
+from triton_pyb.emulator import EmulatedTriton, InferenceFailed, inference
+from triton_pyb.emulator.calls import RequestOptions, result_of
+from triton_pyb.emulator.meeting import Meeting
 from triton_pyb.repository import build
 from triton_pyb.runtime.fields import read_field
 from triton_pyb.runtime.triton_tensors import read_tensor
@@ -87,3 +90,52 @@ def test_who_leaves_inputs_on_the_gpu(tmp_path: Path, step: str, value: str) -> 
     build(f"{tmp_path / 'device_steps.py'}:{step}", tmp_path / "repository")
     config = load(tmp_path / "repository" / step / "config.pbtxt")
     assert config.parameters["FORCE_CPU_ONLY_INPUT_TENSORS"].string_value == value
+
+
+def _doubled(x: Any) -> Any:
+    return 2 * x
+
+
+doubled = model.wrap(
+    _doubled,
+    inputs={"x": Annotated[torch.Tensor, Tensor("FP32", (3,))]},
+    outputs={"y": Tensor("FP32", (3,))},
+    name="doubled",
+)
+
+
+def ask(triton: EmulatedTriton, *on_device: bool) -> Any:
+    """Requests that meet, whose input the emulator marks as lying on a GPU, or not."""
+    target, meeting = triton._model("doubled", ""), Meeting()
+    waiting = []
+    for marked in on_device:
+        request = RequestOptions().request(target, {"x": np.ones((2, 3), np.float32)})
+        for tensor in request.inputs:
+            tensor.memory = "GPU" if marked else "CPU"
+        waiting.append(inference.submit(target, request, meeting))
+    meeting.leave()
+    return [result_of(answer, "doubled") for answer in waiting]
+
+
+def test_a_tensor_that_the_emulator_marks_is_handed_over_through_dlpack(monkeypatch: pytest.MonkeyPatch) -> None:
+    handed: list[str] = []
+
+    def from_dlpack(capsule: Any) -> Any:
+        handed.append(type(capsule).__name__)
+        return torch.full((2, 3), 5.0)  # no CUDA here: what lies on the device is told
+
+    monkeypatch.setattr(torch.utils.dlpack, "from_dlpack", from_dlpack)
+    with EmulatedTriton(doubled) as triton:
+        on_cpu, on_gpu = ask(triton, False, True)
+    assert handed == ["PyCapsule"]
+    assert (on_cpu["y"] == 2).all() and (on_gpu["y"] == 10).all()
+
+
+def test_a_device_that_cannot_be_reached_fails_its_request_alone() -> None:
+    if torch.cuda.is_available():
+        pytest.skip("this machine reaches its GPU")
+    with EmulatedTriton(doubled) as triton:
+        good, bad, other = ask(triton, False, True, False)
+    assert (good["y"] == 2).all() and (other["y"] == 2).all()
+    assert isinstance(bad, InferenceFailed) and bad.code == "INTERNAL"
+    assert bad.message.startswith("model 'doubled', _doubled() (test_devices.py:")

@@ -155,11 +155,17 @@ class Adapter:
 
     def execute(self, requests: List[Any]) -> List[Any]:
         """As many responses as requests, each its own; raises for nothing that one request could cause."""
-        tensors = [self.tensors(request) for request in requests]
-        requested = [self.requested(request) for request in requests]
         infos = [request_info(request) for request in requests]
-        answers = self.execution.run(tensors, requested, infos)
-        return [self.response(answer, info) for answer, info in zip(answers, infos)]
+        read = [self.read(request) for request in requests]
+        readable = [index for index, tensors in enumerate(read) if not isinstance(tensors, Refusal)]
+        answers: Dict[int, Answer] = {i: tensors for i, tensors in enumerate(read) if isinstance(tensors, Refusal)}
+        ran = self.execution.run(
+            [read[index] for index in readable],
+            [self.requested(requests[index]) for index in readable],
+            [infos[index] for index in readable],
+        )
+        answers.update(zip(readable, ran))
+        return [self.response(answers[index], info) for index, info in enumerate(infos)]
 
     def stream(self, requests: List[Any]) -> None:
         """Begin the streams of a decoupled model; each one ends with the final flag."""
@@ -168,7 +174,8 @@ class Adapter:
         for request in requests:
             info = request_info(request)
             send = self.sender(request, info)
-            received = self.execution.receive(self.tensors(request), info)
+            tensors = self.read(request)
+            received = tensors if isinstance(tensors, Refusal) else self.execution.receive(tensors, info)
             if isinstance(received, Refusal):
                 send(received, True)
                 continue
@@ -212,6 +219,13 @@ class Adapter:
             self.instance.close()
         finally:
             self.log_handler.close()
+
+    def read(self, request: Any) -> Any:
+        """The request's arrays, or why they cannot be read: a tensor on a device that is out of reach here."""
+        try:
+            return self.tensors(request)
+        except Exception as error:
+            return self.execution.refuse(error)
 
     def tensors(self, request: Any) -> Dict[str, Any]:
         """The request's arrays by name; an optional input that did not come has no entry."""
