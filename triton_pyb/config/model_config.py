@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from google.protobuf import text_format
 from tritonclient.grpc import model_config_pb2
 
-from triton_pyb.runtime.dtypes import config_name
+from triton_pyb.runtime.dtypes import config_name, wire_name
 from triton_pyb.runtime.signature import Field
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ def tensors_of(config: ModelConfig, side: str) -> tuple[TensorConfig, ...]:
     return tuple(
         TensorConfig(
             entry.name,
-            {"TYPE_STRING": "BYTES"}.get(names(entry.data_type), names(entry.data_type)[len("TYPE_") :]),
+            wire_name(names(entry.data_type)),
             entry.dims,
             getattr(entry, "optional", False),
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, Iterator, Mapping, Optional, Sequence, Tuple, Union
 
 from .errors import Reject, RequestError
 from .metrics import Metrics
@@ -315,8 +315,3 @@ class Context:
         if not 0 <= index < len(self.rows):
             raise IndexError(f"ctx.reject({index}, ...): this call has {len(self.rows)} items")
         self.rejected[index] = message if isinstance(message, RequestError) else Reject(message)
-
-
-def rows_of(counts: Sequence[int]) -> List[Tuple[int, int]]:
-    """``[2, 1]`` -> ``[(0, 0), (0, 1), (1, 0)]``."""
-    return [(request, item) for request, count in enumerate(counts) for item in range(count)]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Sequence, Tuple
 from .arrays import is_torch
 from .batching import Segment, cut, fresh, halves, join, split, spread_default, stack_pictures
 from .errors import OutputError
-from .outputs import failures, joined_column, named_values
+from .outputs import joined_column, named_values
 from .padding import pad_rows, unpad, variable_axes
 from .received import Received, item_words
 from .refusals import AUTHOR_ERRORS
@@ -83,7 +83,7 @@ class JoinedCalls:
             for field in self.signature.item_outputs
             if field.name in needed
         }
-        return columns, failures(failed, context.rejected), list(padded)
+        return columns, failed, list(padded)
 
     def _arguments(
         self, segments: Sequence[Segment], received: Sequence[Received]

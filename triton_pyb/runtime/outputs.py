@@ -10,7 +10,7 @@ from .arrays import is_torch
 from .casting import as_array
 from .codecs import Unwritable, write_item
 from .dtypes import Array
-from .errors import ItemError, OutputError, RequestError, did_you_mean
+from .errors import ItemError, OutputError, did_you_mean
 from .signature import Field, Signature
 
 #: Kinds that travel as one TYPE_STRING element per item.
@@ -282,11 +282,6 @@ class Assembly:
 def _assignable(item: Any) -> Any:
     """A 0-d object array as the object in it: numpy would otherwise try to spread it."""
     return item if item.ndim else item[()]
-
-
-def failures(errors: Mapping[int, Exception], rejected: Mapping[int, RequestError]) -> Dict[int, Exception]:
-    """Bad items of a joined call: what the function rejected goes before what it returned for them."""
-    return {**errors, **rejected}
 
 
 def check_shape(field: Field, shape: Any, where: str, symbols: Mapping[str, int]) -> None:
