@@ -172,6 +172,9 @@ def tweaked(inside: str, dims: str = "4") -> str:
     return io(f'input [ {{ name: "IN" data_type: TYPE_FP32 dims: [ {dims} ] {inside} }} ]\n')
 
 
+READS_PARAMETER = """def initialize(self, args):
+    parameters = json.loads(args["model_config"])["parameters"]
+    self.path = parameters["PATH"]["string_value"]"""
 HEAD_0 = HEAD.replace("max_batch_size: 8", "max_batch_size: 0")
 LATE = "needs another release than the server at hand"
 OTHER = "needs a backend that the server at hand lacks"
@@ -370,6 +373,7 @@ EXAMPLES: dict[str, Example] = {
         {"rate_limit": True, "resources": {"R": 2}},
         not_asked="needs a server with --rate-limit",
     ),
+    "TPB1218": added("instance_group [ { kind: 7 } ]\n", "instance_group [ { kind: 2 } ]\n"),
     # -- sequence
     "TPB1301": swapped(control(START, ""), GOOD_SEQUENCE),
     "TPB1302": swapped(
@@ -668,6 +672,26 @@ EXAMPLES: dict[str, Example] = {
     "TPB1723": Example(
         model(source="from .shared import xy\n" + MODEL_PY, m__1__shared_DOT_py="x = 1\n"),
         model(source="from .shared import x\n" + MODEL_PY, m__1__shared_DOT_py="x = 1\n"),
+    ),
+    "TPB1724": source(MODEL_PY + "\n\nTritonPythonModel = None\n", MODEL_PY + "\n\nModel = TritonPythonModel\n"),
+    "TPB1725": source(
+        hook('config.add_output({"name": "MORE", "data_type": "TYPE_FP32", "dims": [0]})\nreturn config'),
+        hook('config.add_output({"name": "MORE", "data_type": "TYPE_FP32", "dims": [-1]})\nreturn config'),
+    ),
+    "TPB1726": source(
+        method(
+            'def initialize(self, args):\n    self.found = pb_utils.get_output_config_by_name(args["model_config"], "OUT")'
+        ),
+        "import json\n"
+        + method(
+            "def initialize(self, args):\n"
+            '    config = json.loads(args["model_config"])\n'
+            '    self.found = pb_utils.get_output_config_by_name(config, "OUT")'
+        ),
+    ),
+    "TPB1727": Example(
+        model(GOOD_CONFIG + parameter("PATHS", "x"), "import json\n" + method(READS_PARAMETER)),
+        model(GOOD_CONFIG + parameter("PATH", "x"), "import json\n" + method(READS_PARAMETER)),
     ),
     "TPB1745": source(
         MODEL_PY.replace(

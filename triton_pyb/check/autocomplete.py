@@ -41,6 +41,16 @@ class _Handle:
 
 _UNKNOWN = object()
 
+#: What the object has.  Source: triton_python_backend_utils.py (24.10).
+_METHODS = (
+    "as_dict",
+    "set_max_batch_size",
+    "set_dynamic_batching",
+    "add_input",
+    "add_output",
+    "set_model_transaction_policy",
+)
+
 
 @dataclass
 class Completion:
@@ -71,6 +81,11 @@ class Completion:
     def named(self, kind: str) -> tuple[str, ...] | None:
         """Names of the completed inputs or outputs; None when more may come."""
         return tuple(t["name"] for t in self.config[kind]) if self.certain else None
+
+    def completes(self, kind: str, tensor: Message) -> bool:
+        """True when an input or output of the configuration is, or may be, complete afterwards."""
+        found = [t for t in self.config[kind] if t["name"] == tensor["name"]]
+        return not self.certain or any(t["data_type"] != "TYPE_INVALID" and t["dims"] for t in found)
 
 
 def initial_config(name: str, config: Message) -> dict[str, Any]:
@@ -265,6 +280,8 @@ class _Run:
 
     def method(self, node: ast.Call, name: str, arguments: list[Any]) -> Any:
         config = self.completion.config
+        if name not in _METHODS and not name.startswith("_"):
+            raise Raised(node, f"'ModelConfig' object has no attribute '{name}'", "attribute")
         if name == "as_dict":
             return config
         if name == "set_dynamic_batching":

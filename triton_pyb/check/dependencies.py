@@ -58,7 +58,10 @@ def _step_faults(repository: Repository, name: str, step: Step, above: list[str]
     if stage == "dependency":
         return [Fault("inner-broken", where, {"step": step.name, "error": error})]
     if stage:
-        return [Fault("model-broken", where, {"step": step.name, "error": error})]
+        values = {"step": step.name, "error": error}
+        if stage in ("hang", "crash"):
+            values["stage"] = stage  # the server never comes to the ensemble
+        return [Fault("model-broken", where, values)]
     return _version_fault(repository, step)
 
 

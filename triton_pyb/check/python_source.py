@@ -76,13 +76,21 @@ class PythonSource:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
-                return ast.parse(self.data)
+                tree = ast.parse(self.data)
             except SyntaxError as error:
                 return error
             except ValueError as error:
                 return SyntaxError(str(error))
             except (RecursionError, MemoryError):
                 return None
+            try:
+                # What only the compiler sees: `return` outside a function, two arguments of one name ...
+                compile(tree, self.path.replace("\0", ""), "exec", dont_inherit=True)
+            except SyntaxError as error:
+                return error
+            except (ValueError, RecursionError, MemoryError):
+                pass
+            return tree
 
     @property
     def syntax_error(self) -> SyntaxError | None:
@@ -151,6 +159,8 @@ class PythonSource:
                 names |= {(alias.asname or alias.name).split(".")[0] for alias in node.names}
             elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
                 names.add(node.id)
+            elif isinstance(node, ast.Delete) and node in self.tree.body:
+                names -= {target.id for target in node.targets if isinstance(target, ast.Name)}
             elif isinstance(node, ast.ExceptHandler) and node.name:
                 names.add(node.name)
             elif isinstance(node, ast.Call) and ast.unparse(node.func) in (
@@ -161,6 +171,16 @@ class PythonSource:
             ):
                 return None
         return names
+
+    @functools.cached_property
+    def evaluates_no_annotations(self) -> bool:
+        """True with ``from __future__ import annotations``."""
+        return any(
+            isinstance(node, ast.ImportFrom)
+            and node.module == "__future__"
+            and "annotations" in [alias.name for alias in node.names]
+            for node in (self.tree.body if self.tree is not None else [])
+        )
 
     @functools.cached_property
     def model_class(self) -> ast.ClassDef | None:
@@ -331,9 +351,9 @@ class PythonSource:
         if self.tree is None:
             return []
         found = list(imports_of(self.tree.body, False))
-        for name in ("__init__", "initialize"):
+        for name in ("__init__", "initialize", "auto_complete_config"):
             method = self.method(name)
-            if method is not None:
+            if method is not None and (name != "auto_complete_config" or self.completion is not None):
                 found += imports_of(method.body, False)
         return found
 

@@ -29,7 +29,10 @@ class Import:
 
 
 def at_import(body: list[ast.stmt]) -> Iterator[ast.AST]:
-    """Nodes that are evaluated when a body runs: not the insides of functions, but decorators and defaults."""
+    """Nodes that are evaluated when a body runs: not the insides of functions, but decorators and defaults.
+
+    Nor what stands under ``if __name__ == "__main__"``: Triton imports the module as ``<version>.model``.
+    """
     stack: list[ast.AST] = list(reversed(body))
     while stack:
         node = stack.pop()
@@ -38,12 +41,20 @@ def at_import(body: list[ast.stmt]) -> Iterator[ast.AST]:
             stack += node.decorator_list + node.args.defaults + [d for d in node.args.kw_defaults if d is not None]
         elif isinstance(node, ast.Lambda):
             stack += node.args.defaults
+        elif isinstance(node, ast.If) and _is_never_true(node.test):
+            stack += reversed(node.orelse)
         else:
             stack += reversed(list(ast.iter_child_nodes(node)))
 
 
 def _is_type_checking(test: ast.expr) -> bool:
     return isinstance(test, (ast.Name, ast.Attribute)) and ast.unparse(test).endswith("TYPE_CHECKING")
+
+
+def _is_never_true(test: ast.expr) -> bool:
+    if isinstance(test, ast.Constant):
+        return not test.value
+    return _is_type_checking(test) or ast.unparse(test) in ("__name__ == '__main__'", "'__main__' == __name__")
 
 
 def imports_of(body: list[ast.stmt], guarded: bool) -> Iterator[Import]:
@@ -94,6 +105,11 @@ def certain_end(body: list[ast.stmt]) -> ast.AST | None:
             ):
                 return None
             if (found := certain_end(node.body)) is not None:
+                return found
+        elif isinstance(node, ast.Try):
+            swallows = any(isinstance(inner, ast.Return) for last in node.finalbody for inner in within(last))
+            found = certain_end(node.finalbody) or (None if node.handlers or swallows else certain_end(node.body))
+            if found is not None:
                 return found
         elif isinstance(node, ast.If):
             first, second = certain_end(node.body), certain_end(node.orelse)

@@ -65,7 +65,7 @@ class UnknownBackend(ModelRule):
 
     def check(self, model: Model) -> Iterator[Finding]:
         backend = model.completed.backend
-        installed = model.target.installed_backends
+        installed = model.target.installed_backends - {"ensemble"}  # built in, and no library
         if not backend or backend in installed or model.config["runtime"] or _has_own_library(model, backend):
             return
         if not model.selected_versions or model.completed.platform == "ensemble":
@@ -82,7 +82,7 @@ class UnknownBackend(ModelRule):
             severity="warning" if known else "error",
             hint="" if tensorflow or known else did_you_mean(backend, installed),
             target="the server" if listed else f"NVIDIA's container {model.target.release}",
-            known=", ".join(sorted(installed - {"ensemble"})),
+            known=", ".join(sorted(installed)),
         )
 
 
@@ -364,6 +364,17 @@ class BatchStrategy(ModelRule):
         ):
             what = f"Not found: Batching library path not found: {path}"
             yield self.found(model, entry, why=f'is "{path}", which does not exist', what=what)
+        elif os.path.isfile(path.replace("\0", "")) and not _is_library(path.replace("\0", "")):
+            what = f"Not found: unable to load shared library: {path}: "
+            yield self.found(model, entry, why=f'is "{path}", which is no shared library', what=what)
+
+
+def _is_library(path: str) -> bool:
+    try:
+        with open(path, "rb") as stream:
+            return stream.read(4) == b"\x7fELF"
+    except OSError:
+        return True
 
 
 def parameter(model: Model, key: str) -> Any:

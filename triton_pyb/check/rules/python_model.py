@@ -9,6 +9,7 @@ import sys
 import tarfile
 import time
 from collections.abc import Iterator
+from typing import Any
 
 from triton_pyb.check.autocomplete import raised_text
 from triton_pyb.check.finding import Finding, Place, printable
@@ -18,6 +19,7 @@ from triton_pyb.check.python_source import ATTACHED_LATER, PythonSource
 from triton_pyb.check.python_walk import Function, at_import, certain_end, exit_call
 from triton_pyb.check.rule import ModelRule
 from triton_pyb.check.rules.backend import parameter
+from triton_pyb.check.rules.warmup import samples
 from triton_pyb.runtime.errors import did_you_mean
 
 _PYTHON = frozenset({"python"})
@@ -122,16 +124,19 @@ class ModelPySyntax(SourceRule):
             # Newer syntax than this Python's cannot be told from a mistake.
             older = sys.version_info[:2] < model.target.python
             newer = f" (read by Python {sys.version_info[0]}.{sys.version_info[1]})" if older else ""
+            text = (error.msg or "invalid syntax").split("\n")[0]
+            said = None if error.lineno is not None else f"Internal: {type(error).__name__}: {text}"
             yield self.found(
                 model,
                 place,
                 severity="warning" if older else "error",
                 stage="" if older else None,
-                text=printable((error.msg or "invalid syntax").split("\n")[0]),
+                said=said,
+                text=printable(text),
                 newer=newer,
                 kind=type(error).__name__,
                 file=os.path.basename(candidate.path),
-                line=line,
+                line=line if error.lineno is None else error.lineno,
             )
 
 
@@ -160,6 +165,83 @@ class NoModelClass(SourceRule):
         yield self.found(model, source.place(node if node is not None else 1), **values)
 
 
+class ModelClassIsNoClass(SourceRule):
+    """TritonPythonModel, or initialize, is bound to something that cannot be called.
+
+    Source: measured on 24.10 ("'NoneType' object is not callable").
+    """
+
+    code = "TPB1724"
+    message = "{name} is {what}, which cannot be called"
+    fix = "write {proper}"
+    said = "Internal: TypeError: '{type}' object is not callable"
+
+    def source(self, model: Model, source: PythonSource) -> Iterator[Finding]:
+        if source.tree is None:
+            return
+        value = last_value(source.tree.body, "TritonPythonModel")
+        kind = _uncallable(source, value) if value is not None else ""
+        name, proper = "TritonPythonModel", "class TritonPythonModel"
+        if not kind and source.model_class is not None:
+            value = last_value(source.model_class.body, "initialize")
+            kind = _uncallable(source, value) if value is not None else ""
+            name, proper = "initialize", "def initialize(self, args)"
+        if kind and value is not None:
+            what = f"a {kind} object" if kind != "NoneType" else "None"
+            yield self.found(model, source.place(value), name=name, proper=proper, what=what, type=kind)
+        abstract = _abstract_methods(source.model_class) if source.model_class is not None else []
+        if abstract:
+            listed = f"method{'s' * (len(abstract) > 1)} {', '.join(abstract)}"
+            yield self.found(
+                model,
+                source.place(source.model_class),
+                name="TritonPythonModel",
+                what=f"an abstract class with the abstract {listed}",
+                proper="the methods, or a class without abstract ones",
+                said=f"Internal: TypeError: Can't instantiate abstract class TritonPythonModel with abstract {listed}",
+            )
+
+
+def _abstract_methods(found: ast.ClassDef) -> list[str]:
+    """Methods of an abstract class that it declares abstract itself."""
+    parents = [ast.unparse(base).rpartition(".")[2] for base in found.bases]
+    parents += [ast.unparse(keyword.value).rpartition(".")[2] for keyword in found.keywords]
+    return [
+        node.name
+        for node in found.body
+        if isinstance(node, ast.FunctionDef)
+        and {"ABC", "ABCMeta"} & set(parents)
+        and any(ast.unparse(decorator).endswith("abstractmethod") for decorator in node.decorator_list)
+    ]
+
+
+def last_value(body: list[ast.stmt], name: str) -> ast.expr | None:
+    """What a body binds a name to last, when that is a plain assignment at its top level."""
+    found: ast.expr | None = None
+    for statement in body:
+        stored = {node.id for node in ast.walk(statement) if isinstance(node, ast.Name) and node.id == name}
+        if isinstance(statement, ast.Assign) and any(
+            isinstance(t, ast.Name) and t.id == name for t in statement.targets
+        ):
+            found = statement.value
+        elif stored or getattr(statement, "name", "") == name or isinstance(statement, (ast.Import, ast.ImportFrom)):
+            found = None
+    return found
+
+
+def _uncallable(source: PythonSource, value: ast.expr) -> str:
+    """The type of a value that cannot be called: a constant, or an instance of a plain class of this file."""
+    if isinstance(value, ast.Constant):
+        return type(value.value).__name__
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Name):
+        for node in source.tree.body if source.tree is not None else []:
+            if isinstance(node, ast.ClassDef) and node.name == value.func.id:
+                methods = {inner.name for inner in node.body if isinstance(inner, ast.FunctionDef)}
+                plain = not (node.bases or node.keywords or node.decorator_list)
+                return node.name if plain and not methods & {"__call__", "__new__"} else ""
+    return ""
+
+
 class MethodSignature(SourceRule):
     """A method cannot be called the way Triton calls it.
 
@@ -175,6 +257,7 @@ class MethodSignature(SourceRule):
     said = "Internal: TypeError: TritonPythonModel.{method}() {what}"
 
     CALLS = {
+        "__new__": (0, "__new__(cls)", "no argument"),
         "__init__": (0, "__init__(self)", "no argument"),
         "initialize": (1, "initialize(self, args)", "one argument"),
         "execute": (1, "execute(self, requests)", "one argument"),
@@ -183,19 +266,19 @@ class MethodSignature(SourceRule):
 
     def source(self, model: Model, source: PythonSource) -> Iterator[Finding]:
         for name, (given, proper, spoken) in self.CALLS.items():
-            function = source.method(name)
+            function = source.method(name) or _as_lambda(source, name)
             if function is None:
                 continue
             what = unfit(function, given + (not _is_static(function)))
             if what:
-                at_load = name in ("__init__", "initialize")
+                at_load = name in ("__new__", "__init__", "initialize")
                 yield self.found(
                     model,
                     source.place(function),
                     severity="error" if at_load else "warning",
                     stage=None if at_load else "",
                     said=None if at_load else "",
-                    method=name,
+                    method="<lambda>" if isinstance(function, ast.Lambda) else name,
                     written=ast.unparse(function.args),
                     given=spoken,
                     proper=proper,
@@ -223,14 +306,22 @@ class MethodSignature(SourceRule):
             )
 
 
-def _is_static(function: Function) -> bool:
-    return any(ast.unparse(decorator) == "staticmethod" for decorator in function.decorator_list)
+def _as_lambda(source: PythonSource, name: str) -> ast.Lambda | None:
+    value = last_value(source.model_class.body, name) if source.model_class is not None else None
+    return value if isinstance(value, ast.Lambda) else None
 
 
-def unfit(function: Function, count: int) -> str:
+def _is_static(function: Function | ast.Lambda) -> bool:
+    return isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) and any(
+        ast.unparse(decorator) == "staticmethod" for decorator in function.decorator_list
+    )
+
+
+def unfit(function: Function | ast.Lambda, count: int) -> str:
     """Why a function cannot be called with so many positional arguments, in Python's words; or an empty string."""
     known = {"staticmethod", "classmethod"}
-    if any(ast.unparse(decorator) not in known for decorator in function.decorator_list):
+    decorators = [] if isinstance(function, ast.Lambda) else function.decorator_list
+    if any(ast.unparse(decorator) not in known for decorator in decorators):
         return ""
     arguments = function.args
     names = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)]
@@ -353,12 +444,7 @@ class AttachedLater(SourceRule):
     def source(self, model: Model, source: PythonSource) -> Iterator[Finding]:
         if source.tree is None or not model.target.at_least("22.06"):
             return
-        lazy = any(
-            isinstance(node, ast.ImportFrom)
-            and node.module == "__future__"
-            and "annotations" in [a.name for a in node.names]
-            for node in source.tree.body
-        )
+        lazy = source.evaluates_no_annotations
         for node, repair in _evaluated(source.tree.body, lazy):
             if isinstance(node, ast.ImportFrom) and node.module in PB_UTILS and not node.level:
                 for alias in node.names:
@@ -430,6 +516,8 @@ class CompletionFault(SourceRule):
         "scheduler": "remove set_dynamic_batching(), or the other scheduler from config.pbtxt",
         "property": "give name, data_type and dims, and for inputs optional; nothing else",
         "policy": "give only 'decoupled', with the value of config.pbtxt",
+        "attribute": "call one of add_input, add_output, set_max_batch_size, set_dynamic_batching, "
+        "set_model_transaction_policy",
     }
 
     def source(self, model: Model, source: PythonSource) -> Iterator[Finding]:
@@ -438,7 +526,49 @@ class CompletionFault(SourceRule):
             return
         fault = completion.fault
         text = printable(fault.said)
-        yield self.found(model, source.place(fault.node), text=text, repair=self.REPAIRS[fault.kind])
+        said = "Internal: AttributeError: {text}" if fault.kind == "attribute" else None
+        yield self.found(model, source.place(fault.node), text=text, repair=self.REPAIRS[fault.kind], said=said)
+
+
+class CompletedTensorFault(SourceRule):
+    """auto_complete_config completes a tensor that the server then refuses.
+
+    What the hook adds is held against the same rules as config.pbtxt.
+
+    Source: core/src/model_config_utils.cc, ValidateIOShape, measured on 24.10.
+    """
+
+    code = "TPB1725"
+    message = "auto_complete_config gives {kind} '{name}' {what}"
+    fix = "give a name, and dims of at least 1, or -1 for a size that varies"
+    said = "Invalid argument: model {kind} {text} for {model}"
+
+    def source(self, model: Model, source: PythonSource) -> Iterator[Finding]:
+        completion = source.completion
+        if completion is None or not completion.certain or completion.fault is not None or completion.bad_types:
+            return
+        if completion.returns_config is False:
+            return
+        for kind in ("input", "output"):
+            written = {tensor["name"] for tensor in model.tensors(kind) if tensor["dims"]}
+            for tensor in completion.config[kind]:
+                what, text = _refused(tensor)
+                if what and tensor["name"] not in written:
+                    where = source.place(source.method("auto_complete_config"))
+                    yield self.found(model, where, kind=kind, name=tensor["name"], what=what, text=text)
+
+
+def _refused(tensor: dict[str, Any]) -> tuple[str, str]:
+    """What is wrong with a completed tensor, in our words and in the server's."""
+    if not tensor["name"]:
+        return "no name", "must specify 'name'"
+    if not tensor["dims"]:
+        return "no dims", f"'{tensor['name']}' must specify 'dims'"
+    for dim in tensor["dims"]:
+        if isinstance(dim, int) and dim < 1 and dim != -1:
+            text = "dimension must be integer >= 1, or -1 to indicate a variable-size dimension"
+            return f"the dimension {dim}", f"'{tensor['name']}' {text}"
+    return "", ""
 
 
 class CompletionReturnsNothing(SourceRule):
@@ -634,11 +764,11 @@ class WarmupRaises(SourceRule):
     )
 
     def source(self, model: Model, source: PythonSource) -> Iterator[Finding]:
-        samples = [sample for sample in model.config["model_warmup"] if sample["batch_size"] != 0]
+        run = samples(model)
         function = source.method("execute")
-        node = certain_end(function.body) if function is not None and samples else None
+        node = certain_end(function.body) if function is not None and run else None
         if node is not None:
-            yield self.found(model, source.place(node), text=printable(_end_text(node)), sample=samples[0]["name"])
+            yield self.found(model, source.place(node), text=printable(_end_text(node)), sample=run[0]["name"])
 
 
 class ImportFails(SourceRule):

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from triton_pyb.check.finding import Finding, printable
 from triton_pyb.check.model import Model
+from triton_pyb.check.module_search import PB_UTILS
 from triton_pyb.check.python_source import PythonSource
 from triton_pyb.check.python_walk import dotted, literal, within
 from triton_pyb.check.rules.python_model import SourceRule
@@ -83,31 +84,52 @@ def certain_nodes(source: PythonSource) -> set[int]:
 
 
 def _certain_nodes(source: PythonSource) -> set[int]:
-    found: set[int] = set()
-    bodies = [source.tree.body] if source.tree is not None else []
-    bodies += [source.model_class.body] if source.model_class is not None else []
+    lazy = source.evaluates_no_annotations
+    found = _certain(source.tree.body, lazy) if source.tree is not None else set()
+    if source.model_class is not None:
+        found |= _certain(source.model_class.body, lazy)
     names = ["__init__", "initialize"] + ["auto_complete_config"] * (source.completion is not None)
-    bodies += [method.body for method in map(source.method, names) if isinstance(method, ast.FunctionDef)]
-    for body in bodies:
-        found |= _certain(body)
+    for method in map(source.method, names):
+        if isinstance(method, ast.FunctionDef):
+            found |= _certain(method.body, lazy, in_function=True)
     return found
 
 
-def _certain(body: list[ast.stmt]) -> set[int]:
+def _certain(body: list[ast.stmt], lazy: bool, in_function: bool = False) -> set[int]:
     found: set[int] = set()
     for statement in body:
+        evaluated: list[ast.AST | None] = []
         if isinstance(statement, ast.With):
-            found |= _certain(statement.body)
-        elif isinstance(statement, (ast.Expr, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return)):
-            annotation = statement.annotation if isinstance(statement, ast.AnnAssign) else None
-            skipped = {id(node) for node in ast.walk(annotation)} if annotation is not None else set()
-            found |= {id(node) for node in _unconditional(statement) if id(node) not in skipped}
+            found |= _certain(statement.body, lazy, in_function)
+        elif isinstance(statement, ast.AnnAssign):
+            evaluated = [statement.value, None if lazy or in_function else statement.annotation]
+        elif isinstance(statement, (ast.Expr, ast.Assign, ast.AugAssign, ast.Return)):
+            evaluated = [statement]
+        elif isinstance(statement, (ast.If, ast.While)):
+            evaluated = [statement.test]
+        elif isinstance(statement, ast.For):
+            evaluated = [statement.iter]
+        elif isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            arguments = statement.args
+            evaluated = [*statement.decorator_list, *arguments.defaults, *arguments.kw_defaults]
+            evaluated += [] if lazy or getattr(statement, "type_params", None) else annotations_of(statement)
+        elif isinstance(statement, ast.ClassDef) and not getattr(statement, "type_params", None):
+            evaluated = [*statement.decorator_list, *statement.bases, *(k.value for k in statement.keywords)]
+            found |= _certain(statement.body, lazy)
+        found |= {id(node) for part in evaluated if part is not None for node in _unconditional(part)}
         if any(isinstance(node, (ast.Return, ast.Raise, ast.Yield)) for node in within(statement)):
             break
     return found
 
 
-def _unconditional(statement: ast.stmt) -> Iterator[ast.AST]:
+def annotations_of(function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.expr | None]:
+    """The annotations of the arguments and of the result, None for one that is not there."""
+    arguments = function.args
+    every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
+    return [*(argument.annotation for argument in every if argument is not None), function.returns]
+
+
+def _unconditional(statement: ast.AST) -> Iterator[ast.AST]:
     stack: list[ast.AST] = [statement]
     while stack:
         node = stack.pop()
@@ -150,7 +172,7 @@ class UndefinedName(LoadOrLater):
         if not unbound:
             return
         certain = certain_nodes(source)
-        skipped = _in_name_error_guard(source) | _annotation_nodes(source)
+        skipped = _in_name_error_guard(source) | (_annotation_nodes(source) - certain)
         seen: set[str] = set()
         for node in unbound:
             if id(node) not in skipped and (node.id not in seen or id(node) in certain):
@@ -250,6 +272,120 @@ class UndeclaredConfigName(LoadOrLater):
                 yield self.at(model, source, node, fails, hint=hint, **values)
 
 
+class ConfigurationIsText(LoadOrLater):
+    """`args["model_config"]` is used as if it were read: it is JSON text.
+
+    Source: triton_python_backend_utils.py get_input_config_by_name; measured on 24.10.
+    """
+
+    code = "TPB1726"
+    message = "args['model_config'] is JSON text, and is used here as a dict"
+    fix = 'write model_config = json.loads(args["model_config"])'
+    said = "Internal: TypeError: string indices must be integers"
+
+    def source(self, model: Model, source: PythonSource) -> Iterator[Finding]:
+        function = source.method("initialize")
+        if function is None or len(function.args.args) < 2:
+            return
+        origin = Origins(function)
+        certain = certain_nodes(source)
+        for node in ast.walk(function):
+            used: ast.expr | None = None
+            if isinstance(node, ast.Subscript) and isinstance(literal(node.slice), str):
+                used = node.value
+            elif isinstance(node, ast.Call) and node.args and isinstance(node.func, ast.Attribute):
+                used = (
+                    node.args[0]
+                    if node.func.attr in ("get_input_config_by_name", "get_output_config_by_name")
+                    else None
+                )
+            if used is not None and origin.is_text(used):
+                yield self.at(model, source, node, id(node) in certain)
+
+
+class UndeclaredParameter(LoadOrLater):
+    """initialize() reads a parameter that config.pbtxt does not have.
+
+    Source: measured on 24.10 (KeyError).
+    """
+
+    code = "TPB1727"
+    message = "config.pbtxt has no parameter '{name}'{hint}"
+    fix = 'add parameters {{ key: "{name}" value: {{ string_value: "..." }} }}, or read it with .get'
+    said = "Internal: KeyError: '{name}'"
+
+    def source(self, model: Model, source: PythonSource) -> Iterator[Finding]:
+        function = source.method("initialize")
+        if function is None or len(function.args.args) < 2:
+            return
+        origin = Origins(function)
+        known = [*model.config.map("parameters"), *origin.added_parameters(function)]
+        certain = certain_nodes(source)
+        for node in ast.walk(function):
+            if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and origin.is_parameters(node.value):
+                key = literal(node.slice)
+                if isinstance(key, str) and key not in known and id(node) in certain:
+                    name = printable(key)
+                    yield self.at(model, source, node, True, name=name, hint=did_you_mean(key, known))
+
+
+class Origins:
+    """Where the values of names come from that initialize() binds exactly once."""
+
+    def __init__(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        self.argument = function.args.args[-1].arg
+        self.values: dict[str, ast.expr | None] = {}
+        for node in ast.walk(function):
+            for target in node.targets if isinstance(node, ast.Assign) else ():
+                name = ast.unparse(target)
+                self.values[name] = node.value if name not in self.values and isinstance(node, ast.Assign) else None
+            if isinstance(node, (ast.NamedExpr, ast.AugAssign, ast.AnnAssign, ast.For)):
+                self.values[ast.unparse(node.target)] = None
+        stored = (n.id for n in ast.walk(function) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load))
+        if self.argument in stored:
+            self.argument = ""
+
+    def added_parameters(self, function: ast.AST) -> Iterator[str]:
+        """Parameters that initialize() itself puts there."""
+        for node in ast.walk(function):
+            if isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
+                key = literal(node.slice)
+                if self.is_parameters(node.value) and isinstance(key, str):
+                    yield key
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
+                key = literal(node.args[0])
+                if node.func.attr == "setdefault" and isinstance(key, str):
+                    yield key
+
+    def _followed(self, node: ast.expr) -> ast.expr:
+        for _ in range(5):
+            value = self.values.get(ast.unparse(node)) if dotted(node) else None
+            if value is None:
+                break
+            node = value
+        return node
+
+    def is_text(self, node: ast.expr) -> bool:
+        """True for ``args["model_config"]``."""
+        node = self._followed(node)
+        if not isinstance(node, ast.Subscript) or literal(node.slice) != "model_config":
+            return False
+        return isinstance(node.value, ast.Name) and node.value.id == self.argument
+
+    def is_parameters(self, node: ast.expr) -> bool:
+        """True for ``json.loads(args["model_config"])["parameters"]``."""
+        node = self._followed(node)
+        if not isinstance(node, ast.Subscript) or literal(node.slice) != "parameters":
+            return False
+        read = self._followed(node.value)
+        return (
+            isinstance(read, ast.Call)
+            and dotted(read.func) in ("json.loads", "loads")
+            and bool(read.args)
+            and self.is_text(read.args[0])
+        )
+
+
 class UnknownPbUtilsName(LoadOrLater):
     """pb_utils has no such name, in any release.
 
@@ -273,6 +409,13 @@ class UnknownPbUtilsName(LoadOrLater):
             and not node.attr.startswith("_")
             and dotted(node.value) in source.pb_utils_names
         ]
+        for item in source.imports:
+            known = PB_UTILS_SURFACE | {"*"}
+            for name in item.names if item.module == PB_UTILS[0] and not item.level and not item.guarded else ():
+                if name not in known and not name.startswith("_"):
+                    said = f"Internal: ImportError: cannot import name '{name}' from 'triton_python_backend_utils'"
+                    hint = did_you_mean(name, PB_UTILS_SURFACE)
+                    yield self.found(model, source.place(item.node), name=name, hint=hint, said=said)
         guarded = _in_name_error_guard(source) if unknown else set()
         for node in unknown:
             if id(node) not in guarded:

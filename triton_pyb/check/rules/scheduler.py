@@ -222,6 +222,28 @@ class GroupWithForeignGpus(ModelRule):
                 yield self.found(model, group.entry("gpus"), name=name, kind=kind)
 
 
+class UnknownGroupKind(ModelRule):
+    """The kind of an instance group is a number that no kind has.
+
+    The text is read, because an enumeration takes any number; the model does not load.  The server's message names
+    KIND_AUTO whatever the number was.
+
+    Source: core/src/model_config_utils.cc, ValidateInstanceGroup, measured on 24.10.
+    """
+
+    code = "TPB1218"
+    needs = _SINGLE
+    stage = "load"
+    message = "instance group '{name}' has kind {got}, which is no kind"
+    fix = "write KIND_CPU, KIND_GPU, KIND_MODEL or KIND_AUTO"
+    said = "Internal: instance group {name} of model {model} has unexpected kind KIND_AUTO"
+
+    def check(self, model: Model) -> Iterator[Finding]:
+        for name, _, group in groups(model):
+            if isinstance(group["kind"], int):
+                yield self.found(model, group.entry("kind"), name=name, got=group["kind"])
+
+
 class GroupWithoutGpu(ModelRule):
     """An instance group of KIND_GPU on a machine without GPU.
 

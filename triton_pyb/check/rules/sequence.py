@@ -10,6 +10,7 @@ from typing import Any
 from triton_pyb.check.finding import Finding
 from triton_pyb.check.model import Model, dims_text
 from triton_pyb.check.rule import ModelRule
+from triton_pyb.check.rules.tensors import FOLDER_SAID, below
 from triton_pyb.config.pbtxt import Entry, Message
 
 _CONFIG = frozenset({"config"})
@@ -368,7 +369,7 @@ class InitialStateDims(StateRule):
 
     def state(self, model: Model, state: Message, initial: Message) -> Iterator[Finding]:
         got, expected, name = initial["dims"], state["dims"], state["input_name"]
-        why = ""
+        why, stage = "", None
         if len(got) != len(expected):
             what = (
                 "Number of dimensions in 'initial_state' doesn't match the size of 'state' dimensions for state "
@@ -383,11 +384,15 @@ class InitialStateDims(StateRule):
                 f"'initial_state' dim for input name '{name}' doesn't match 'state' dim description. "
                 f"{first[0]} != {first[1]}"
             )
+        elif any(dim < -1 for dim in got):
+            what, stage = "", "crash"
+            why = ": the whole server dies of a negative size"
         else:
             return
         where = initial.entry("dims") or initial
-        shown = {"got": dims_text(got), "expected": dims_text(expected)}
-        yield self.found(model, where, name=name, why=why, what=what, **shown)
+        shown = {"got": dims_text(got), "expected": dims_text(expected), "stage": stage}
+        said = "" if stage else None
+        yield self.found(model, where, name=name, why=why, what=what, said=said, **shown)
 
 
 class InitialStateData(StateRule):
@@ -422,10 +427,14 @@ class InitialStateFile(StateRule):
         if "data_file" not in initial:
             return
         file = initial["data_file"]
-        path = os.path.join(model.path, "initial_state", file.replace("\0", ""))
+        path = below(os.path.join(model.path, "initial_state"), file)
         size = byte_size(initial["data_type"], initial["dims"])
-        shown = os.path.join(model.name, "initial_state", file)
-        if not os.path.isfile(path):
+        shown = below(os.path.join(model.name, "initial_state"), file)
+        if os.path.isdir(path):
+            values = {"path": shown, "size": max(size, 0), "what": FOLDER_SAID, "stage": "crash"}
+            why = "is a folder: the whole server dies"
+            yield self.found(model, initial.entry("data_file"), why=why, **values)
+        elif not os.path.isfile(path):
             what = f"Internal: failed to open text file for read <REPO>/{shown}: No such file or directory"
             yield self.found(model, initial.entry("data_file"), path=shown, why="does not exist", size=size, what=what)
         elif initial["data_type"] != "TYPE_STRING" and os.path.getsize(path) < size:

@@ -117,11 +117,7 @@ def completes_itself(model: Model, kind: str, tensor: Message) -> bool:
         return True
     if not model.is_python:
         return model.completed.backend not in ("pytorch", "python")
-    for source in model.sources:
-        names = source.completion.named(kind) if source.completion is not None else ()
-        if names is None or tensor["name"] in names:
-            return True
-    return False
+    return any(source.completion is not None and source.completion.completes(kind, tensor) for source in model.sources)
 
 
 class DimOutOfRange(TensorRule):
@@ -220,7 +216,7 @@ def reshape_fault(dims: list[int], shape: list[int]) -> str:
     >>> reshape_fault([2, 4, -1, 6], [8, -1, 1, 6]), reshape_fault([1], []), reshape_fault([4], [2, 3])
     ('', '', 'size for dims and reshape')
     """
-    sizes = [-1 if -1 in x else math.prod(x) if x else 0 for x in (dims, shape)]
+    sizes = [-1 if -1 in x else _wrapped(math.prod(x)) if x else 0 for x in (dims, shape)]
     if sizes[0] != sizes[1] and not (sizes[1] == 0 and sizes[0] == 1):
         return "size for dims and reshape"
     if sizes[0] != -1:
@@ -228,7 +224,13 @@ def reshape_fault(dims: list[int], shape: list[int]) -> str:
     pieces = [_pieces(dims), _pieces(shape)]
     if len(pieces[0]) != len(pieces[1]):
         return "number of variable-size dimensions for dims and reshape"
+    pieces = [[_wrapped(piece) for piece in side] for side in pieces]
     return "" if pieces[0] == pieces[1] else "size for dims and reshape"
+
+
+def _wrapped(count: int) -> int:
+    """As the server's int64_t holds it."""
+    return (count + 2**63) % 2**64 - 2**63
 
 
 def _pieces(dims: list[int]) -> list[int]:
@@ -387,7 +389,8 @@ class BatchOutputTwice(IoRule):
 class LabelFileMissing(ModelRule):
     """A label file is not there.
 
-    It belongs into the model folder, beside config.pbtxt, not into the version folder.
+    It belongs into the model folder, beside config.pbtxt, not into the version folder; an absolute path is taken
+    below the model folder too.  A folder in its place ends the whole server.
 
     Source: core/src/filesystem/implementations/local.h:194 (24.10), "failed to open text file for read".
     """
@@ -395,16 +398,32 @@ class LabelFileMissing(ModelRule):
     code = "TPB1122"
     needs = frozenset({"config"})
     stage = "load"
-    message = "output '{name}' has label_filename \"{file}\", and {path} does not exist"
+    message = "output '{name}' has label_filename \"{file}\", and {path} {why}"
     fix = "put the file there, or remove label_filename"
     said = "Internal: failed to open text file for read <REPO>/{model}/{file}: No such file or directory"
 
     def check(self, model: Model) -> Iterator[Finding]:
         for tensor in model.tensors("output"):
             file = tensor["label_filename"]
-            if file and not os.path.isfile(os.path.join(model.path, file.replace("\0", ""))):
-                where = tensor.entry("label_filename")
-                yield self.found(model, where, name=tensor["name"], file=file, path=os.path.join(model.name, file))
+            if not file:
+                continue
+            path = below(model.path, file)
+            where = tensor.entry("label_filename")
+            values = {"name": tensor["name"], "file": file.lstrip("/"), "path": below(model.name, file)}
+            if os.path.isdir(path):
+                values |= {"stage": "crash", "said": FOLDER_SAID}
+                yield self.found(model, where, why="is a folder: the whole server dies", **values)
+            elif not os.path.isfile(path):
+                yield self.found(model, where, why="does not exist", **values)
+
+
+#: What the process says that dies of reading a folder.  Source: local.h ReadTextFile, measured on 24.10.
+FOLDER_SAID = "basic_string::_M_replace_aux"
+
+
+def below(folder: str, file: str) -> str:
+    """JoinPath of filesystem/api.cc: an absolute path is taken below the folder as well."""
+    return os.path.join(folder, file.replace("\0", "").lstrip("/"))
 
 
 class BatchAxisInDims(ModelRule):

@@ -10,12 +10,21 @@ from triton_pyb.check.finding import Finding
 from triton_pyb.check.model import Model, dims_text
 from triton_pyb.check.rule import ModelRule
 from triton_pyb.check.rules.sequence import byte_size
+from triton_pyb.check.rules.tensors import FOLDER_SAID, below
 from triton_pyb.config.pbtxt import Entry, Message
 from triton_pyb.runtime.dtypes import wire_name
 from triton_pyb.runtime.errors import did_you_mean
 
 _KINDS_OF_DATA = ("zero_data", "random_data", "input_data_file")
 _NO_ID = "[request id: <id_unknown>] "
+
+
+def samples(model: Model) -> list[Message]:
+    """Samples that are run: not those of batch_size 0, and none when every instance is passive."""
+    groups = model.config["instance_group"]
+    if groups and all(group["passive"] for group in groups):
+        return []
+    return [sample for sample in model.config["model_warmup"] if sample["batch_size"] != 0]
 
 
 class WarmupRule(ModelRule):
@@ -25,11 +34,10 @@ class WarmupRule(ModelRule):
     stage = "load"
 
     def check(self, model: Model) -> Iterator[Finding]:
-        for sample in model.config["model_warmup"]:
-            if sample["batch_size"] != 0:
-                for name, entry in sample.map("inputs").items():
-                    if isinstance(entry.value, Message):
-                        yield from self.sample_input(model, sample, name, entry)
+        for sample in samples(model):
+            for name, entry in sample.map("inputs").items():
+                if isinstance(entry.value, Message):
+                    yield from self.sample_input(model, sample, name, entry)
 
     def sample_input(self, model: Model, sample: Message, name: str, entry: Entry) -> Iterator[Finding]:
         raise NotImplementedError
@@ -84,10 +92,14 @@ class WarmupFile(WarmupRule):
         if "input_data_file" not in value:
             return
         file = value["input_data_file"]
-        shown = os.path.join(model.name, "warmup", file)
-        path = os.path.join(model.path, "warmup", file.replace("\0", ""))
+        shown = below(os.path.join(model.name, "warmup"), file)
+        path = below(os.path.join(model.path, "warmup"), file)
         size = byte_size(value["data_type"], value["dims"])
         where = value.entry("input_data_file")
+        if os.path.isdir(path):
+            values = {"path": shown, "size": max(size, 0), "what": FOLDER_SAID, "stage": "crash"}
+            yield self.found(model, where, why="is a folder: the whole server dies", **values)
+            return
         if not os.path.isfile(path):
             what = f"Internal: failed to open text file for read <REPO>/{shown}: No such file or directory"
             yield self.found(model, where, path=shown, why="does not exist", size=max(size, 0), what=what)
@@ -121,9 +133,7 @@ class WarmupMissingInput(ModelRule):
         declared = model.tensors("input")
         required = [tensor["name"] for tensor in declared if not tensor["optional"]]
         names = {tensor["name"] for tensor in declared}
-        for sample in model.config["model_warmup"]:
-            if sample["batch_size"] == 0:
-                continue
+        for sample in samples(model):
             given = sample.map("inputs")
             known = [name for name in given if name in names]
             missing = [name for name in required if name not in given]
@@ -182,7 +192,8 @@ class WarmupType(WarmupRule):
         if tensor is None or tensor["data_type"] in ("TYPE_INVALID", got):
             return
         expected = tensor["data_type"]
-        wires = {"got_wire": wire_name(str(got)), "expected_wire": wire_name(str(expected))}
+        got_wire = "<invalid>" if got == "TYPE_INVALID" else wire_name(str(got))
+        wires = {"got_wire": got_wire, "expected_wire": wire_name(str(expected))}
         where = entry.value.entry("data_type") or entry
         related = (("the model's input", model.place(tensor.entry("data_type"))),)
         yield self.found(model, where, name=name, got=got, expected=expected, related=related, **wires)
@@ -243,7 +254,7 @@ class WarmupBatch(ModelRule):
 
     def check(self, model: Model) -> Iterator[Finding]:
         most = max(model.max_batch_size, 1)
-        for sample in model.config["model_warmup"]:
+        for sample in samples(model):
             if sample["batch_size"] > most:
                 yield self.found(
                     model,
