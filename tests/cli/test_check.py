@@ -119,3 +119,44 @@ def test_what_is_built_is_clean_where_the_package_is_installed(tmp_path: Path) -
         capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
     assert checked.stdout == "0 errors, 0 warnings in 1 model (Triton 24.10)\n", checked.stdout + checked.stderr
+
+
+AUTHORED = '''"""An app."""
+from beside import loud
+from triton_pyb import Annotated, Name, Pipeline, model
+
+
+@model
+def greet(text: str) -> Annotated[str, Name("greeting")]:
+    match text:
+        case _:
+            return loud(text)
+
+
+@model
+def part(greeting: str) -> Annotated[str, Name("end")]:
+    return loud(greeting)
+
+
+chain = Pipeline("chain", [greet, part])
+'''
+
+
+def test_findings_of_a_pipeline_stand_in_the_authors_files(tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text(AUTHORED)
+    (tmp_path / "beside.py").write_text("def loud(text):\n    return text.removesuffix('x')\n")
+    output = run(f"{tmp_path / 'app.py'}:chain", "--release", "22.12", "--select", "TPB18", "--format", "json")[1]
+    places = [(Path(f["file"]), f["line"], f["text"].strip()) for f in json.loads(output)["findings"]]
+    assert sorted(places) == [
+        (tmp_path / "app.py", 8, "match text:"),
+        (tmp_path / "beside.py", 2, "return text.removesuffix('x')"),
+    ]
+
+
+def test_what_a_function_was_made_into_is_told_at_the_function(tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text(AUTHORED)
+    (tmp_path / "beside.py").write_text("def loud(text):\n    return text\n")
+    output = run(f"{tmp_path / 'app.py'}:greet", "--backends", "=,x", "--format", "json")[1]
+    (found,) = [f for f in json.loads(output)["findings"] if f["code"] == "TPB1102"]
+    assert (found["file"], found["line"]) == (str(tmp_path / "app.py"), 7)
+    assert found["text"] == 'def greet(text: str) -> Annotated[str, Name("greeting")]:'

@@ -80,6 +80,7 @@ def command(
     from triton_pyb.check import report
     from triton_pyb.check.command import Options, run_command
     from triton_pyb.check.target import TargetError
+    from triton_pyb.cli.authored import Authored
 
     folders = ExitStack()  # what was built for the check goes again when it is over
     try:
@@ -88,8 +89,9 @@ def command(
             return
         if not repositories:
             raise click.UsageError("name a model repository, or --explain CODE")
+        opened = [folders.enter_context(_folder_of(repository)) for repository in repositories]
         outcome = run_command(
-            [folders.enter_context(_folder_of(repository)) for repository in repositories],
+            opened,
             Options(
                 release=release,
                 select=[code.strip() for value in select for code in value.split(",")],
@@ -104,6 +106,9 @@ def command(
             ),
             repair=repair,
         )
+        for folder, named in zip(opened, repositories, strict=True):
+            if folder != named:
+                outcome.findings = list(Authored(folder, named).findings(outcome.findings))
     except TargetError as error:
         click.echo(str(error), err=True)
         sys.exit(2)
