@@ -305,6 +305,14 @@ EXAMPLES: dict[str, Example] = {
         {"release": "25.01"},
         not_asked=LATE,
     ),
+    "TPB1135": added(
+        'batch_input { kind: 99 target_name: "N" data_type: TYPE_INT32 source_input: "IN" }\n',
+        'batch_input { kind: 1 target_name: "N" data_type: TYPE_INT32 source_input: "IN" }\n',
+    ),
+    "TPB1136": added(
+        'batch_output { source_input: "IN" }\n', 'batch_output { target_name: "OUT" source_input: "IN" }\n'
+    ),
+    "TPB1137": added("model_repository_agents { agents [ ] }\n"),
     # -- scheduler
     "TPB1201": swapped(
         "dynamic_batching { preferred_batch_size: [ 4, 16 ] }\n",
@@ -374,6 +382,9 @@ EXAMPLES: dict[str, Example] = {
         not_asked="needs a server with --rate-limit",
     ),
     "TPB1218": added("instance_group [ { kind: 7 } ]\n", "instance_group [ { kind: 2 } ]\n"),
+    "TPB1219": added(
+        'instance_group [ { name: "a;b" kind: KIND_CPU } ]\n', 'instance_group [ { name: "a-b" kind: KIND_CPU } ]\n'
+    ),
     # -- sequence
     "TPB1301": swapped(control(START, ""), GOOD_SEQUENCE),
     "TPB1302": swapped(
@@ -692,6 +703,10 @@ EXAMPLES: dict[str, Example] = {
     "TPB1727": Example(
         model(GOOD_CONFIG + parameter("PATHS", "x"), "import json\n" + method(READS_PARAMETER)),
         model(GOOD_CONFIG + parameter("PATH", "x"), "import json\n" + method(READS_PARAMETER)),
+    ),
+    "TPB1728": Example(
+        model(GOOD_CONFIG + 'default_model_filename: "my.model.py"\n', None, m__1__my_DOT_model_DOT_py=MODEL_PY),
+        model(GOOD_CONFIG + 'default_model_filename: "my-model.py"\n', None, **{"m__1__my-model_DOT_py": MODEL_PY}),
     ),
     "TPB1745": source(
         MODEL_PY.replace(

@@ -335,6 +335,24 @@ class UnknownRepositoryAgent(ModelRule):
                 yield self.found(model, agent.entry("name") or agent, name=name, hint=did_you_mean(name, known))
 
 
+class NoRepositoryAgent(ModelRule):
+    """model_repository_agents lists no agent: the whole server dies.
+
+    Source: measured on 24.10 (SIGSEGV while the model is polled).
+    """
+
+    code = "TPB1137"
+    needs = _CONFIG
+    stage = "crash"
+    message = "model_repository_agents lists no agent: the whole server dies"
+    fix = "remove model_repository_agents, or list an agent"
+
+    def check(self, model: Model) -> Iterator[Finding]:
+        agents = model.config["model_repository_agents"]
+        if agents is not None and not agents["agents"]:
+            yield self.found(model, model.config.entry("model_repository_agents"))
+
+
 class BatchStrategy(ModelRule):
     """TRITON_BATCH_STRATEGY_PATH names a library that is not there, or stands beside sequence batching.
 

@@ -14,7 +14,7 @@ from triton_pyb.check.rule import ModelRule, RepositoryRule
 
 _CONFIG = frozenset({"config"})
 #: What a shell does not take literally.  Source: stub_launcher.cc starts the stub through ``bash -c``, unquoted.
-_SHELL = re.compile(r"[\s$`\"'\\;&|<>()]|\{[^{}]*(?:,|\.\.)[^{}]*\}")
+SHELL = re.compile(r"[\s$`\"'\\;&|<>()]|\{[^{}]*(?:,|\.\.)[^{}]*\}")
 _CONFIG_NAMES = re.compile(r"config\.(pbtx|pbtext|pb|prototxt|txt|pbtxt\.txt|pbtxt\.bak|json|yaml|yml)$", re.I)
 
 
@@ -229,7 +229,7 @@ class ShellName(ModelRule):
 
 def _broken_by_a_shell(model: Model) -> str:
     """The part of a name that bash would change; a pattern only when it fits another folder too."""
-    match = _SHELL.search(model.name)
+    match = SHELL.search(model.name)
     if match:
         return match.group()
     if any(character in model.name for character in "*?["):

@@ -19,6 +19,7 @@ from triton_pyb.check.python_source import ATTACHED_LATER, PythonSource
 from triton_pyb.check.python_walk import Function, at_import, certain_end, exit_call
 from triton_pyb.check.rule import ModelRule
 from triton_pyb.check.rules.backend import parameter
+from triton_pyb.check.rules.layout import SHELL
 from triton_pyb.check.rules.warmup import samples
 from triton_pyb.runtime.errors import did_you_mean
 
@@ -81,6 +82,42 @@ class ModelPyMissing(SourceRule):
             version=_version(source),
             file=file,
         )
+
+
+class ModelFileName(ModelRule):
+    """default_model_filename is no name that Python can import.
+
+    The stub imports `<version>.<name>`: the name must end in `.py`, and dots and spaces in it do not work.
+
+    Source: python_backend/src/pb_stub.cc (24.10), measured ("Model name must end with '.py'").
+    """
+
+    code = "TPB1728"
+    needs = frozenset({"config", "python"})
+    stage = "load"
+    message = 'default_model_filename "{file}" {why}'
+    fix = 'write default_model_filename: "model.py", or another plain name that ends in .py'
+    said = "Internal: {what}"
+
+    def check(self, model: Model) -> Iterator[Finding]:
+        file = model.completed.filename
+        if not file or not all(source.state == "file" for source in model.sources):
+            return  # TPB1701 tells
+        name = file.rpartition("/")[2]
+        stage, stem = None, name.removesuffix(".py")
+        if SHELL.search(file):
+            what, stage = "", "load" if model.target.at_least("25.08") else "hang"
+            why = "holds a character that the start of the Python stub does not survive"
+        elif not name.endswith(".py"):
+            why, what = "does not end in .py", f"Model name must end with '.py'. Model name is \"{name}\"."
+        elif "." in stem:
+            version = model.selected_versions[0].number if model.selected_versions else 1
+            what = f"ModuleNotFoundError: No module named '{version}.{stem.partition('.')[0]}'"
+            why = "has a dot in its name, which Python takes for a package"
+        else:
+            return
+        where = model.config.entry("default_model_filename")
+        yield self.found(model, where, file=printable(file), why=why, what=what, stage=stage)
 
 
 class ModelPyIsNoFile(SourceRule):

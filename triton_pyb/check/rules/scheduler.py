@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
-from triton_pyb.check.finding import Finding
+from triton_pyb.check.finding import Finding, printable
 from triton_pyb.check.model import Model
 from triton_pyb.check.rule import ModelRule
 from triton_pyb.config.pbtxt import Entry, Message
@@ -242,6 +243,42 @@ class UnknownGroupKind(ModelRule):
         for name, _, group in groups(model):
             if isinstance(group["kind"], int):
                 yield self.found(model, group.entry("kind"), name=name, got=group["kind"])
+
+
+class GroupNameInShell(ModelRule):
+    r"""The name of an instance group holds a character that breaks the start of the Python stub.
+
+    The stub is started through `bash -c` with the name of the instance, unquoted: white space splits the name, and the
+    model does not load; a quote or `;` ends the command, and the server waits for ever (up to 25.07).
+
+    Source: python_backend/src/stub_launcher.cc (24.10), measured for white space ' " ` ; & | < ( ) {a,b}.
+    """
+
+    code = "TPB1219"
+    needs = frozenset({"config", "python"})
+    stage = "hang"
+    message = "instance group '{name}' holds {character} in its name, which breaks the start of the Python stub"
+    fix = "write a name of letters, digits, '_', '-' and '.'"
+
+    def check(self, model: Model) -> Iterator[Finding]:
+        for name, _, group in groups(model):
+            match = _SHELL_COMMAND.search(group["name"]) if not group["passive"] else None
+            if match is None:
+                continue
+            splits = match.group().isspace() or match.group()[0] == "{"
+            said = "Internal: ModuleNotFoundError: No module named 'model'" if splits else None
+            yield self.found(
+                model,
+                group.entry("name"),
+                stage="load" if splits or model.target.at_least("25.08") else None,
+                said=said,
+                name=printable(name),
+                character="a space" if match.group() == " " else repr(match.group()),
+            )
+
+
+#: What ends or splits a command of bash.
+_SHELL_COMMAND = re.compile(r"[`\"';&|<>()]|\s|\{[^{}]*(?:,|\.\.)[^{}]*\}")
 
 
 class GroupWithoutGpu(ModelRule):

@@ -9,7 +9,7 @@ from typing import Any
 
 from triton_pyb.check.finding import Finding
 from triton_pyb.check.model import Model, dims_text
-from triton_pyb.check.rule import ModelRule
+from triton_pyb.check.rule import ModelRule, Rule
 from triton_pyb.config.pbtxt import Message
 from triton_pyb.runtime.errors import did_you_mean
 
@@ -319,6 +319,41 @@ class BatchTensorSources(IoRule):
                 if count != 1 and isinstance(tensor["kind"], str):
                     spoken = kind.replace("_", " ")
                     yield self.found(model, tensor, kind=kind, name=tensor["kind"], count=count, spoken=spoken)
+
+
+class BatchTensorKind(IoRule):
+    """The kind of a batch_input or batch_output is a number that no kind has.
+
+    Source: measured on 24.10 (the number reaches the backend as JSON, where a name is expected).
+    """
+
+    code = "TPB1135"
+    message = "{kind} has the kind {got}, which is none"
+    fix = "write one of the names"
+    said = "Internal: attempt to access JSON non-string as string"
+
+    def check(self, model: Model) -> Iterator[Finding]:
+        for kind in ("batch_input", "batch_output"):
+            for tensor in model.tensors(kind):
+                if isinstance(tensor["kind"], int) and not model.is_ensemble:
+                    yield Rule.found(self, model, tensor.entry("kind"), kind=kind, got=tensor["kind"])
+
+
+class BatchOutputWithoutTarget(IoRule):
+    """A batch_output names no target: the whole server dies.
+
+    Source: measured on 24.10 (SIGSEGV while the model loads).
+    """
+
+    code = "TPB1136"
+    stage = "crash"
+    message = "batch_output names no target_name: the whole server dies"
+    fix = "name the output that it is for"
+
+    def check(self, model: Model) -> Iterator[Finding]:
+        for tensor in model.tensors("batch_output"):
+            if not tensor["target_name"] and not model.is_ensemble:
+                yield Rule.found(self, model, tensor)
 
 
 class BatchInputType(IoRule):
