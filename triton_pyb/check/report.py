@@ -191,8 +191,6 @@ def explain(code: str) -> str:
         lines += ["", f"Stage: {STAGES[rule.stage]}"]
     if rule.said and not _only_a_hole(rule.said):
         lines += [f"Triton says: {_plain(rule.said)}"]
-    if rule.stricter:
-        lines += ["", f"Stricter than Triton on purpose: {rule.stricter}."]
     if rule.fix and not _only_a_hole(rule.fix):
         lines += ["", f"Fix: {_plain(rule.fix)}"]
     return "\n".join(lines) + "\n"
@@ -245,8 +243,6 @@ def reference() -> str:
         parts.append(body + "\n" if body else "")
         if rule.said and not _only_a_hole(rule.said):
             parts.append(f"Triton says: `{_plain(rule.said)}`\n")
-        if rule.stricter:
-            parts.append(f"Stricter than Triton on purpose: {rule.stricter}.\n")
     return "\n".join(part for part in parts if part)
 
 

@@ -28,8 +28,6 @@ class Rule:
     stage : str
         Where the server fails: ``"poll"``, ``"versions"``, ``"load"``, ``"dependency"``, ``"hang"``,
         ``"crash"``; empty when it does not.
-    stricter : str
-        Why the rule is an error although the server accepts it; empty for all others.
     """
 
     code: ClassVar[str] = ""
@@ -39,7 +37,6 @@ class Rule:
     fix: ClassVar[str] = ""
     said: ClassVar[str] = ""
     stage: ClassVar[str] = ""
-    stricter: ClassVar[str] = ""
 
     known: ClassVar[dict[str, type[Rule]]] = {}
 

@@ -526,17 +526,17 @@ def _like_a_batched_image(dims: list[int]) -> bool:
 class DuplicateTensor(ModelRule):
     """Two inputs, or two outputs, have the same name.
 
-    The server loads the model, and then no request can satisfy it: it wants as many inputs as are declared and
-    refuses a name that comes twice.
+    The server loads the model.  Two inputs of one name no request can satisfy: it wants as many inputs as are
+    declared and refuses a name that comes twice.
 
     Source: measured on 24.10 (config loads; "input 'IN' already exists in request").
     """
 
     code = "TPB1124"
+    severity = "warning"
     needs = frozenset({"config"})
-    message = "{kind} '{name}' is declared twice"
+    message = "{kind} '{name}' is declared twice{effect}"
     fix = "rename one of the two, or remove it"
-    stricter = "no request can ever satisfy such a model: the server wants both and refuses the second as a repetition"
 
     def check(self, model: Model) -> Iterator[Finding]:
         for kind in ("input", "output"):
@@ -545,7 +545,8 @@ class DuplicateTensor(ModelRule):
                 name = tensor["name"]
                 if name and name in seen:
                     related = (("first declared here", model.place(seen[name].entry("name"))),)
-                    yield self.found(model, tensor.entry("name"), kind=kind, name=name, related=related)
+                    effect = ": no request can satisfy the model" if kind == "input" else ""
+                    yield self.found(model, tensor.entry("name"), kind=kind, name=name, effect=effect, related=related)
                 seen[name] = tensor
 
 
