@@ -154,10 +154,12 @@ def test_steps_that_the_server_prunes(outputs: list[str], run: str) -> None:
         {**step, "model_name": "q", "input_map": {"IN": "x"}, "output_map": {"OUT": "y"}},
         {**step, "model_name": "r", "input_map": {"IN": "b"}, "output_map": {"OUT": "z"}},
     ]
+    tensors = [{"name": name, "data_type": "TYPE_FP32", "dims": [1]} for name in "abxyz"]
     config = {
+        "name": "e",
         "max_batch_size": 0,
-        "input": [{"name": "a"}, {"name": "b"}],
-        "output": [{"name": "x"}, {"name": "y"}, {"name": "z"}],
+        "input": tensors[:2],
+        "output": tensors[2:],
         "ensemble_scheduling": {"step": steps},
     }
     scheduler = EnsembleScheduler(LoadedModel("e", 1, config), lambda name, version: pytest.fail(name))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from triton_pyb.emulator.messages import WireRequest, WireTensor, wire_tensor
-from triton_pyb.emulator.validation import RequestRefused, normalized, restored
+from triton_pyb.emulator.validation import RequestRefused, RequestRules, restored
 
 
 def declared(name: str, dtype: str, dims: list[int], **more: Any) -> dict[str, Any]:
@@ -34,21 +34,24 @@ TEXT = declared("C", "STRING", [2])
 
 def refused(request: WireRequest, model: dict[str, Any]) -> str:
     with pytest.raises(RequestRefused) as error:
-        normalized(request, model)
+        RequestRules(model).normalize(request)
     return error.value.message
 
 
 def test_outputs_not_asked_for_are_all_outputs() -> None:
-    request, rows = normalized(WireRequest([tensor("A", 3, 2)]), config(A))
+    request = WireRequest([tensor("A", 3, 2)])
+    rows = RequestRules(config(A)).normalize(request)
     assert (request.requested_outputs, rows) == (["Y", "Z"], 3)
-    request, _ = normalized(WireRequest([tensor("A", 3, 2)], ["Z", "Z"]), config(A))
+    request = WireRequest([tensor("A", 3, 2)], ["Z", "Z"])
+    RequestRules(config(A)).normalize(request)
     assert request.requested_outputs == ["Z"]
 
 
 def test_inputs_come_in_the_servers_order() -> None:
     model = config(A, B, C)
     inputs = [tensor("A", 1, 2), tensor("B", 1, 1, dtype="INT32"), wire_tensor("C", "BYTES", [[b"x"]])]
-    request, _ = normalized(WireRequest(inputs), model)
+    request = WireRequest(inputs)
+    RequestRules(model).normalize(request)
     assert [each.name for each in request.inputs] == ["A", "C", "B"]
 
 
@@ -116,7 +119,8 @@ def test_reshape_there_and_back(
     dims: list[int], reshape: list[int], shape: tuple[int, ...], model_sees: tuple[int, ...]
 ) -> None:
     shaped = declared("A", "FP32", dims, reshape={"shape": reshape})
-    request, _ = normalized(WireRequest([tensor("A", *shape)]), config(shaped))
+    request = WireRequest([tensor("A", *shape)])
+    RequestRules(config(shaped)).normalize(request)
     assert request.inputs[0].shape == request.inputs[0].array.shape == model_sees
     assert restored(request.inputs[0], shaped, batching=True).shape == shape
 

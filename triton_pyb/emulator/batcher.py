@@ -162,7 +162,8 @@ class Batcher:
         self.rules = BatchRules.of(config)
         self._levels = _priority_levels(config.get("dynamic_batching"))
         self._default_level = (config.get("dynamic_batching") or {}).get("default_priority_level", 0)
-        self._changed = threading.Condition()
+        self._lock = threading.RLock()
+        self._changed = threading.Condition(self._lock)
         self._stopped = False
         self._idle: set[int] = set()
         self._borrowed: set[int] = set()  # idle ones that run on a caller's thread
@@ -200,10 +201,9 @@ class Batcher:
         jobs = lent()
         if jobs is None:
             return False
-        with self._changed:
+        with self._lock:
             free = self._idle - self._borrowed
-            waiting = any(level.queue or level.expired for level in self._levels.values())
-            if self._stopped or waiting or not free or not next_batch([pending], self.rules, 0)[0]:
+            if self._stopped or not free or self._waiting() or not self._goes_alone(pending):
                 return False
             pending.enqueued_ns = time.monotonic_ns()
             index = min(free)
@@ -227,10 +227,22 @@ class Batcher:
                 pending.fail("the caller was interrupted", "CANCELLED")
             raise
         finally:
-            with self._changed:
+            with self._lock:
                 self._borrowed.discard(index)
-                if self._stopped or self._in_order():
+                if self._stopped or self._waiting():
                     self._changed.notify_all()
+
+    def _waiting(self) -> bool:
+        for level in self._levels.values():
+            if level.queue or level.expired:
+                return True
+        return False
+
+    def _goes_alone(self, pending: Pending) -> bool:
+        """Whether the rules let this request go at once, by itself."""
+        if not self.rules.enabled or not self.rules.delay_ns:
+            return True
+        return next_batch([pending], self.rules, 0)[0] > 0
 
     def stop(self) -> None:
         """Finish what is queued, then end the threads."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
@@ -18,8 +17,7 @@ from triton_pyb.emulator.values import to_arrays
 Arrays = dict[str, NDArray[Any]]
 
 
-@dataclass(frozen=True)
-class RequestOptions:
+class RequestOptions(NamedTuple):
     """What a request says besides its model and inputs."""
 
     outputs: Sequence[str] | None = None

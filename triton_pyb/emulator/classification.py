@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import prod
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from triton_pyb.emulator.messages import WireResponse, WireTensor
+from triton_pyb.emulator.messages import WireResponse, WireTensor, altered
 
 
 def labels_of(config: dict[str, Any], folder: Path) -> dict[str, list[str]]:
@@ -31,7 +30,7 @@ def apply(response: WireResponse, counts: dict[str, int], config: dict[str, Any]
         else tensor
         for tensor in response.outputs
     ]
-    return replace(response, outputs=outputs)
+    return altered(response, outputs=outputs)
 
 
 def classified(tensor: WireTensor, count: int, labels: list[str], batching: bool) -> WireTensor:
@@ -48,7 +47,7 @@ def classified(tensor: WireTensor, count: int, labels: list[str], batching: bool
         for place, index in enumerate(best):
             strings[row, place] = _text(values[row, index], int(index), labels).encode()
     shape = (rows, count) if batching else (count,)
-    return replace(tensor, datatype="BYTES", shape=shape, array=strings.reshape(shape))
+    return altered(tensor, datatype="BYTES", shape=shape, array=strings.reshape(shape))
 
 
 def _text(value: Any, index: int, labels: list[str]) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from triton_pyb.emulator.messages import DATATYPES, WireRequest, WireTensor
+from triton_pyb.emulator.messages import DATATYPES, WireRequest, WireTensor, altered
 from triton_pyb.emulator.unordered import unordered
 from triton_pyb.emulator.validation import RequestRefused
 from triton_pyb.runtime.dtypes import wire_name
@@ -64,7 +64,7 @@ class Controls:
         if self.correlation is not None:
             name, datatype = self.correlation
             tensors[name] = self._tensor(name, datatype, _correlation_value(request.correlation_id, datatype))
-        return replace(request, inputs=[tensors[name] for name in unordered(tensors)])
+        return altered(request, inputs=[tensors[name] for name in unordered(tensors)])
 
     def _tensor(self, name: str, datatype: str, value: Any) -> WireTensor:
         if datatype == "BYTES":

@@ -56,14 +56,17 @@ def current() -> Model:
     raise ImportError("triton_python_backend_utils is only there while a model runs inline")
 
 
-@contextlib.contextmanager
-def running(model: Model) -> Iterator[None]:
+class running:
     """`model` is the current one for what runs inside."""
-    token = _current.set(model)
-    try:
-        yield
-    finally:
-        _current.reset(token)
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+
+    def __enter__(self) -> None:
+        self._token = _current.set(self._model)
+
+    def __exit__(self, *_: object) -> None:
+        _current.reset(self._token)
 
 
 def admit(model: Model) -> None:

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from triton_pyb.emulator.loaded_model import LoadedModel
-from triton_pyb.emulator.messages import WireError, WireRequest, WireResponse, WireTensor
+from triton_pyb.emulator.messages import WireError, WireRequest, WireResponse, WireTensor, altered
 from triton_pyb.emulator.pending import Pending
 from triton_pyb.emulator.unordered import unordered
 from triton_pyb.emulator.validation import RequestRefused, fits, restored
@@ -35,7 +35,7 @@ _DEADLOCK = (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Step:
     """One model of an ensemble; maps go from the model's tensor name to the ensemble's."""
 
@@ -43,10 +43,12 @@ class Step:
     version: int
     input_map: dict[str, str]
     output_map: dict[str, str]
+    reads: frozenset[str]
 
     @classmethod
     def of(cls, step: dict[str, Any]) -> Step:
-        return cls(step["model_name"], step["model_version"], step["input_map"], step["output_map"])
+        inputs, outputs = step["input_map"], step["output_map"]
+        return cls(step["model_name"], step["model_version"], inputs, outputs, frozenset(inputs.values()))
 
 
 class EnsembleScheduler:
@@ -64,6 +66,8 @@ class EnsembleScheduler:
         self.inputs = [tensor["name"] for tensor in model.config["input"]]
         self.outputs = {tensor["name"]: tensor for tensor in model.config["output"]}
         self.batching = model.config["max_batch_size"] > 0
+        self.read = frozenset(tensor for step in self.steps for tensor in step.reads)
+        self._plans: dict[tuple[str, ...], tuple[list[Step], bool]] = {}
 
     def enqueue(self, pendings: list[Pending]) -> None:
         for pending in pendings:
@@ -73,6 +77,14 @@ class EnsembleScheduler:
 
     def stop(self) -> None:
         """Nothing to stop: the steps have schedulers of their own."""
+
+    def plan(self, outputs: list[str]) -> tuple[list[Step], bool]:
+        """The steps that run in a request for these outputs, and whether they cannot make all of these."""
+        key = tuple(outputs)
+        if key not in self._plans:
+            steps = self.needed(outputs)
+            self._plans[key] = steps, not self.reached(steps).issuperset(outputs)
+        return self._plans[key]
 
     def needed(self, outputs: list[str]) -> list[Step]:
         """The steps that run in a request for these outputs, as the server prunes the others.
@@ -106,7 +118,7 @@ class EnsembleScheduler:
     def reached(self, steps: list[Step]) -> set[str]:
         """The tensors that these steps can make from the ensemble's inputs."""
         known, waiting = set(self.inputs), list(steps)
-        while ready := [step for step in waiting if known.issuperset(step.input_map.values())]:
+        while ready := [step for step in waiting if step.reads <= known]:
             waiting = [step for step in waiting if step not in ready]
             known.update(tensor for step in ready for tensor in step.output_map.values())
         return known
@@ -123,9 +135,7 @@ class _Run:
         self.deadlocked = False
 
     def start(self, given: Settled) -> None:
-        wanted = self.pending.request.requested_outputs
-        steps = self.scheduler.needed(wanted)
-        self.deadlocked = not self.scheduler.reached(steps).issuperset(wanted)
+        steps, self.deadlocked = self.scheduler.plan(self.pending.request.requested_outputs)
         _Branch(self, given, steps).advance()
 
     def fork(self) -> None:
@@ -140,7 +150,9 @@ class _Run:
             if self.failed:
                 return
         if answer is not None or final:
-            self._deliver(replace(answer or WireResponse(), final=final))
+            answer = answer or WireResponse()
+            answer.final = final
+            self._deliver(answer)
 
     def fail(self, response: WireResponse) -> None:
         with self.lock:
@@ -149,8 +161,8 @@ class _Run:
             self.failed = True
         if response.error is not None:
             message = f"in ensemble '{self.scheduler.model.name}', {response.error.message}"
-            response = replace(response, error=replace(response.error, message=message))
-        self._deliver(replace(response, outputs=[], final=True))
+            response = altered(response, error=altered(response.error, message=message))
+        self._deliver(altered(response, outputs=[], final=True))
 
     def _deliver(self, response: WireResponse) -> None:
         if response.final:
@@ -171,7 +183,8 @@ class _Branch:
         with self.run.lock:
             if self.run.failed:
                 return
-            ready = [step for step in self.waiting if all(t in self.settled for t in step.input_map.values())]
+            settled = self.settled.keys()
+            ready = [step for step in self.waiting if step.reads <= settled]
             self.waiting = [step for step in self.waiting if step not in ready]
             self.running += len(ready)
             done = not self.running
@@ -185,18 +198,18 @@ class _Branch:
 
     def _start(self, step: Step) -> None:
         pending, scheduler = self.run.pending, self.run.scheduler
-        wanted = {t for other in scheduler.steps for t in other.input_map.values()}
-        wanted |= set(pending.request.requested_outputs)
+        outer = pending.request
+        wanted = scheduler.read.union(outer.requested_outputs)
         request = WireRequest(
             [],
             [name for name, tensor_name in step.output_map.items() if tensor_name in wanted],
-            request_id=pending.request.request_id,
-            correlation_id=pending.request.correlation_id,
-            flags=pending.request.flags,
-            timeout_us=pending.request.timeout_us,
-            priority=pending.request.priority,
-            parameters=dict(pending.request.parameters),
-            model_name=step.model,
+            outer.request_id,
+            outer.correlation_id,
+            outer.flags,
+            outer.timeout_us,
+            outer.priority,
+            dict(outer.parameters),
+            step.model,
         )
         try:
             model = scheduler.find(step.model, step.version)
@@ -208,25 +221,22 @@ class _Branch:
             self.run.fail(WireResponse(error=WireError(error.code, error.message)))
 
     def _inputs(self, step: Step, model: LoadedModel) -> list[WireTensor]:
-        declared = {tensor["name"]: tensor for tensor in model.config["input"]}
-        inputs = []
-        for name in unordered(step.input_map):
-            value = self.settled[step.input_map[name]]
-            if value is not None:
-                tensor = fitted(value, declared[name]["dims"], model.config["max_batch_size"] > 0)
-                inputs.append(replace(tensor, name=name))
-        return inputs
+        settled = [(name, self.settled[step.input_map[name]]) for name in unordered(step.input_map)]
+        return [
+            fitted(name, value, model.input_dims[name], model.batching) for name, value in settled if value is not None
+        ]
 
     def _taker(self, step: Step, model: LoadedModel) -> Callable[[WireResponse], None]:
         taken: list[WireResponse] = []
 
         def take(response: WireResponse) -> None:
+            final = response.final
             if response.error is not None or response.fault is not None:
                 self.run.fail(response)
                 return
             if response.outputs or not taken:
                 taken.append(response)
-            if response.final:
+            if final:
                 with self.run.lock:
                     self.running -= 1
                     self.settled.update(_outputs(step, model, taken[0]))
@@ -255,7 +265,7 @@ class _Branch:
                 continue
             declared = scheduler.outputs[name]
             dims = declared["reshape"]["shape"] if "reshape" in declared else declared["dims"]
-            tensor = replace(fitted(value, dims, scheduler.batching), name=name)
+            tensor = fitted(name, value, dims, scheduler.batching)
             outputs.append(restored(tensor, declared, scheduler.batching) if "reshape" in declared else tensor)
         # The server hands the sequence fields of the steps on, set or not.
         request = self.run.pending.request
@@ -284,13 +294,12 @@ class _Decoupled:
 
 
 def _outputs(step: Step, model: LoadedModel, response: WireResponse) -> Settled:
-    batched = model.config["max_batch_size"] > 0
-    by_name = {tensor.name: Value(tensor, batched) for tensor in response.outputs}
+    by_name = {tensor.name: Value(tensor, model.batching) for tensor in response.outputs}
     return {tensor_name: by_name.get(name) for name, tensor_name in step.output_map.items()}
 
 
-def fitted(value: Value, dims: list[int], batching: bool) -> WireTensor:
-    """The tensor for a reader that batches where its writer does not, or the other way round.
+def fitted(name: str, value: Value, dims: list[int], batching: bool) -> WireTensor:
+    """The tensor by its reader's name for it; the reader may batch where the writer does not, or the other way round.
 
     Source: ReshapeTensorDims of ensemble_scheduler.cc: a batch axis of 1 comes and goes as the declared
     dims need it; everything else goes on as it is, and is refused by the reader.
@@ -301,4 +310,5 @@ def fitted(value: Value, dims: list[int], batching: bool) -> WireTensor:
         shape = (1, *shape)
     elif batched and not batching and not fits(dims, shape) and shape[:1] == (1,):
         shape = shape[1:]
-    return replace(tensor, shape=shape, array=tensor.array.reshape(shape))
+    array = tensor.array if shape == tensor.shape else tensor.array.reshape(shape)
+    return WireTensor(name, tensor.datatype, shape, array, tensor.memory, tensor.device_id)

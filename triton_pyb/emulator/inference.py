@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import queue
 import re
+import threading
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import Future
 
 from triton_pyb.emulator import classification
 from triton_pyb.emulator.contract import BrokenRule
 from triton_pyb.emulator.errors import ContractBroken, InferenceFailed, NeverAnswered, fix_for
+from triton_pyb.emulator.lending import lending
 from triton_pyb.emulator.loaded_model import LoadedModel
 from triton_pyb.emulator.meeting import Meeting
 from triton_pyb.emulator.messages import WireRequest, WireResponse
@@ -55,18 +57,20 @@ def version_number(text: str) -> int:
     InferenceFailed
         INVALID_ARG, in the server's words.
     """
+    if not text:
+        return -1
     match = re.match(r"\s*[+-]?\d+", text)
-    if text and match is None:
+    if match is None:
         raise InferenceFailed(
             f"failed to get model version from specified version string '{text}' (details: stol), version should be"
             " an integral value > 0",
             "INVALID_ARG",
         )
-    if match is not None and int(match.group()) < 0:
+    if int(match.group()) < 0:
         raise InferenceFailed(
             f"invalid model version specified '{text}' , version should be an integral value > 0", "INVALID_ARG"
         )
-    return int(match.group()) if match is not None else -1
+    return int(match.group())
 
 
 def submit(
@@ -79,10 +83,7 @@ def submit(
     InferenceFailed
         When the request is refused before it is queued.
     """
-    if model.decoupled:
-        raise InferenceFailed(
-            DECOUPLED[protocol], "UNSUPPORTED", f"model '{model.name}'", "use a stream (stream_infer)"
-        )
+    _refuse_decoupled(model, protocol)
     answer: Future[list[WireResponse]] = Future()
     answer.set_running_or_notify_cancel()  # a waiter that gives up leaves it alone
     responses: list[WireResponse] = []
@@ -94,6 +95,31 @@ def submit(
 
     _refusable(model, request, deliver, meeting)
     return answer
+
+
+def answer(model: LoadedModel, request: WireRequest) -> list[WireResponse]:
+    """Send a request that wants one response and wait on this thread, which is lent to its models; see `submit`."""
+    _refuse_decoupled(model, "grpc")
+    responses: list[WireResponse] = []
+    done = threading.Lock()
+    done.acquire()
+
+    def deliver(response: WireResponse) -> None:
+        responses.append(response)
+        if response.final:
+            done.release()
+
+    with lending():
+        _refusable(model, request, deliver, None)
+    done.acquire()
+    return responses
+
+
+def _refuse_decoupled(model: LoadedModel, protocol: str) -> None:
+    if model.decoupled:
+        raise InferenceFailed(
+            DECOUPLED[protocol], "UNSUPPORTED", f"model '{model.name}'", "use a stream (stream_infer)"
+        )
 
 
 def stream(model: LoadedModel, request: WireRequest) -> Iterator[WireResponse]:

@@ -9,48 +9,50 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 Jobs = deque[Callable[[], None]]
 
-_local = threading.local()
+
+class _Thread(threading.local):
+    jobs: Jobs | None = None
+
+
+_local = _Thread()
 
 
 def lent() -> Jobs | None:
     """Where to put work for this thread; None unless its owner waits for it."""
-    jobs: Jobs | None = getattr(_local, "jobs", None)
-    return jobs
+    return _local.jobs
 
 
-@contextmanager
-def lending() -> Iterator[None]:
+class lending:
     """What is submitted inside may run on this thread, and has run when this ends.
 
     Not below a running event loop: a model's coroutine needs a loop of its own.
     """
-    jobs: Jobs = deque()
-    with _lent(None if _in_event_loop() else jobs):
-        yield
-        while jobs:
-            jobs.popleft()()
+
+    def __enter__(self) -> None:
+        self._before = _local.jobs
+        self._jobs: Jobs = deque()
+        _local.jobs = None if _in_event_loop() else self._jobs
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        try:
+            while self._jobs and kind is None:
+                self._jobs.popleft()()
+        finally:
+            _local.jobs = self._before
 
 
-@contextmanager
-def keeping() -> Iterator[None]:
+class keeping:
     """What is submitted inside runs elsewhere: the model whose code this thread runs will wait for it."""
-    with _lent(None):
-        yield
 
+    def __enter__(self) -> None:
+        self._before, _local.jobs = _local.jobs, None
 
-@contextmanager
-def _lent(jobs: Jobs | None) -> Iterator[None]:
-    before = lent()
-    _local.jobs = jobs
-    try:
-        yield
-    finally:
-        _local.jobs = before
+    def __exit__(self, *_: object) -> None:
+        _local.jobs = self._before
 
 
 def _in_event_loop() -> bool:

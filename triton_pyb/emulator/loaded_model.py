@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from triton_pyb.emulator import meeting as meetings
@@ -16,7 +16,7 @@ from triton_pyb.emulator.meeting import Meeting
 from triton_pyb.emulator.messages import FINAL, RESCHEDULE, Origin, WireFault, WireRequest, WireResponse
 from triton_pyb.emulator.pending import Deliver, Pending
 from triton_pyb.emulator.statistics import Statistics
-from triton_pyb.emulator.validation import normalized, restored
+from triton_pyb.emulator.validation import RequestRules, restored
 
 
 @dataclass(frozen=True)
@@ -87,19 +87,18 @@ class LoadedModel:
 
     def __init__(self, name: str, version: int, config: dict[str, Any], scheduler: Scheduler | None = None) -> None:
         self.name, self.version, self.config = name, version, config
+        self.rules = RequestRules(config)
+        self.decoupled = bool(config.get("model_transaction_policy", {}).get("decoupled"))
+        self.is_ensemble = "ensemble_scheduling" in config
+        self.batching = config["max_batch_size"] > 0
+        self.input_dims: dict[str, list[int]] = {tensor["name"]: tensor["dims"] for tensor in config["input"]}
         self.statistics = Statistics()
         self.instances: list[ModelInstance] = []
         self._scheduler = scheduler
         self._unanswered = 0
-        self._answered = threading.Condition()
-
-    @property
-    def decoupled(self) -> bool:
-        return bool(self.config.get("model_transaction_policy", {}).get("decoupled"))
-
-    @property
-    def is_ensemble(self) -> bool:
-        return "ensemble_scheduling" in self.config
+        self._finishing = False
+        self._lock = threading.Lock()
+        self._answered = threading.Condition(self._lock)
 
     def serve(self, scheduler: Scheduler) -> None:
         """Take requests from now on."""
@@ -112,7 +111,7 @@ class LoadedModel:
         meeting: Meeting | None = None,
         chain: tuple[str, ...] = (),
     ) -> None:
-        """Check a request and queue it; every answer, errors too, goes to `deliver`.
+        """Check a request and queue it; every answer, errors too, goes to `deliver`. The request is ours from then on.
 
         Parameters
         ----------
@@ -125,8 +124,7 @@ class LoadedModel:
             When the server would refuse it before queueing.
         """
         assert self._scheduler is not None
-        request, rows = normalized(request, self.config)
-        request = replace(request, model_name=self.name)
+        rows = self.rules.normalize(request)
         pending = Pending(request, rows, self._counted(deliver), meeting, chain)
         if 0 < len(self.instances) <= chain.count(self.name):
             pending.deliver(WireResponse(fault=_ring((*chain, self.name))))
@@ -137,15 +135,17 @@ class LoadedModel:
             meetings.submit(self._scheduler, pending)
 
     def _counted(self, deliver: Deliver) -> Deliver:
-        with self._answered:
+        with self._lock:
             self._unanswered += 1
 
         def delivered(response: WireResponse) -> None:
+            final = response.final  # before it is somebody else's
             deliver(response)
-            if response.final:
-                with self._answered:
+            if final:
+                with self._lock:
                     self._unanswered -= 1
-                    self._answered.notify_all()
+                    if self._finishing and not self._unanswered:
+                        self._answered.notify_all()
 
         return delivered
 
@@ -187,6 +187,7 @@ class LoadedModel:
         if self._scheduler is not None:
             self._scheduler.stop()
         with self._answered:
+            self._finishing = True
             self._answered.wait_for(lambda: not self._unanswered, patience_s)
         for instance in self.instances:
             instance.finalize()
@@ -215,13 +216,13 @@ class InstanceRunner:
         _Execution(self, batch).run()
 
     def outgoing(self, response: WireResponse, pending: Pending, final: bool) -> WireResponse:
-        """A response as the client sees it."""
-        outputs = [
+        """A response as the client sees it: the model's own, changed in its place."""
+        response.outputs = [
             restored(tensor, self._reshaped[tensor.name], self.batching) if tensor.name in self._reshaped else tensor
             for tensor in response.outputs
             if tensor.name in self._declared
         ]
-        response = replace(response, outputs=outputs, final=final)
+        response.final = final
         return self._contract.checked(response, pending)
 
 
@@ -238,13 +239,13 @@ class _Execution:
     def run(self) -> None:
         for pending in self._batch:
             pending.started_ns = self._started_ns
-        if self._runner.batching and not any(pending.rows for pending in self._batch):
+        if self._runner.batching and not any([pending.rows for pending in self._batch]):
             # ProcessRequests of python_be.cc returns at a total batch size of 0 and forgets the requests.
             for index in range(len(self._batch)):
                 self._finish(index, WireResponse(fault=_no_rows(self._runner.model.name)))
             return
         host = self._runner.host
-        host.chain = (*max((pending.chain for pending in self._batch), key=len), host.caller)
+        host.chain = (*max([pending.chain for pending in self._batch], key=len), host.caller)
         host.listening[id(self)] = self._logged
         fault = self._runner.instance.execute([pending.request for pending in self._batch], self._respond)
         host.chain = ()
@@ -272,7 +273,8 @@ class _Execution:
         log = tuple(self._logged)
         if len(self._batch) > 1 and response.error is not None:
             log = tuple(record for record in log if record.may_concern(response.error.message))
-        return replace(response, origin=Origin(self._runner.model.name, log))
+        response.origin = Origin(self._runner.model.name, log)
+        return response
 
     def _finish(self, index: int, response: WireResponse) -> None:
         response = self._with_origin(response)
@@ -280,7 +282,8 @@ class _Execution:
         pending = self._batch[index]
         ok = response.fault is None and (response.error is None or not response.error.of_execute)
         self._runner.model.statistics.answered(ok, time.monotonic_ns() - pending.enqueued_ns)
-        pending.deliver(replace(response, final=True))
+        response.final = True
+        pending.deliver(response)
 
     def _close(self, index: int) -> None:
         self._open.discard(index)

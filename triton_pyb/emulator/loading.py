@@ -20,7 +20,7 @@ from triton_pyb.emulator.loaded_model import CallingHost, InstanceRunner, Loaded
 from triton_pyb.emulator.messages import WireResponse
 from triton_pyb.emulator.parameter_rules import never_loads, refuse_parameters
 from triton_pyb.emulator.sequence_batcher import SequenceBatcher
-from triton_pyb.emulator.validation import RequestRefused, normalized
+from triton_pyb.emulator.validation import RequestRefused
 
 #: Backends that a stand-in of ours runs on the CPU: its model.py takes the place of the model's own.
 STAND_INS = {
@@ -105,7 +105,8 @@ def load(
 
 def _warm_up(model: LoadedModel, instance: ModelInstance, folder: Path) -> None:
     for name, requests in warmup.samples(model.config, folder):
-        requests = [normalized(request, model.config)[0] for request in requests]
+        for request in requests:
+            model.rules.normalize(request)
         failures: list[str] = []
 
         def note(index: int, response: WireResponse | None, flags: int, failures: list[str] = failures) -> None:

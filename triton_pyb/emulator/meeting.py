@@ -32,8 +32,9 @@ class Meeting:
         deliver = pending.deliver
 
         def delivered(response: WireResponse) -> None:
+            final = response.final  # before it is somebody else's
             deliver(response)  # may hold the next step's requests
-            if response.final:
+            if final:
                 self.leave()
 
         pending.deliver = delivered

@@ -12,6 +12,7 @@ from .stub.messages import (
     WireRequest,
     WireResponse,
     WireTensor,
+    altered,
     unhealthy,
     wire_tensor,
 )
@@ -26,6 +27,7 @@ __all__ = [
     "WireRequest",
     "WireResponse",
     "WireTensor",
+    "altered",
     "unhealthy",
     "wire_tensor",
 ]

@@ -31,7 +31,7 @@ import sys
 if sys.path and sys.path[0] == "":
     del sys.path[0]
 import importlib.util
-folder, descriptor = sys.argv[1:]
+folder, *descriptors = sys.argv[1:]
 sys.argv[:] = [""]
 spec = importlib.util.spec_from_file_location(
     "_triton_pyb_stub", folder + "/__init__.py", submodule_search_locations=[folder])
@@ -40,7 +40,7 @@ sys.modules["_triton_pyb_stub"] = package
 spec.loader.exec_module(package)
 from _triton_pyb_stub import child
 del spec, package, folder
-child.main(int(descriptor))
+child.main(*map(int, descriptors))
 """
 
 
@@ -56,17 +56,22 @@ class _Batch:
         self.open = set(range(size))
         self.executed = threading.Event()
         self.fault: WireFault | None = None
-        #: What the child sends while `execute` runs: the thread that waits for it hands that on itself.
-        self.inbox: queue.SimpleQueue[tuple[Any, ...]] = queue.SimpleQueue()
-        self.told = False  # the inbox has got the end of `execute`; used by the reader alone
+
+
+_NEVER = float("inf")
+
+#: How long a quick succession of requests may pause before the reader listens again.
+_QUIET_S = 0.02
 
 
 class ModelProcess:
     """The host's end of one stub process.
 
-    The reader only reads; responses go to the server half from the thread that waits in `execute`, later ones from
-    a thread of their own, in their order, so that a server half that works on inside a callback cannot stop the
-    process from being heard.
+    Work goes to the child by one way, the rest by another, so that its main thread can wait for work itself. All
+    that it sends comes in one order. While an `execute` runs, the thread that waits for it also reads, and hands on
+    its responses; at other times a reader does: a request costs no change of threads. What belongs to no running
+    `execute` is handed on by a thread of its own, in its order, so that a server half that works on inside a
+    callback cannot stop the process from being heard.
     """
 
     def __init__(self, name: str, python: str | None, cwd: str | None, environment: dict[str, str], host: Any) -> None:
@@ -79,12 +84,17 @@ class ModelProcess:
         self._readiness: queue.SimpleQueue[tuple[Any, ...]] = queue.SimpleQueue()
         self._incoming: queue.SimpleQueue[tuple[Any, ...] | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
+        self._reading = threading.Lock()
+        self._waiting = False  # the thread in `execute` is between two messages
+        self._wanted = threading.Event()  # the reader is to listen at once
+        self._quiet_until_s = 0.0
         self.dead = False
-        ours, theirs = socket.socketpair()
+        (work, their_work), (talk, their_talk) = socket.socketpair(), socket.socketpair()
+        descriptors = [their_work.fileno(), their_talk.fileno()]
         try:
             self._process = subprocess.Popen(
-                [python or sys.executable, "-u", "-c", _BOOTSTRAP, _STUB_FOLDER, str(theirs.fileno())],
-                pass_fds=[theirs.fileno()],
+                [python or sys.executable, "-u", "-c", _BOOTSTRAP, _STUB_FOLDER, *map(str, descriptors)],
+                pass_fds=descriptors,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -92,8 +102,13 @@ class ModelProcess:
                 env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **environment},
             )
         finally:
-            theirs.close()
-        self._channel = Channel(ours)
+            their_work.close()
+            their_talk.close()
+        self._work, self._talk = Channel(work), Channel(talk)
+        self._printing, self._prints = threading.Lock(), select.poll()
+        for stream in (self._process.stdout, self._process.stderr):
+            assert stream is not None
+            self._prints.register(stream, select.POLLIN)
         self._printed = [_Printed(name, getattr(self._process, name), host) for name in ("stdout", "stderr")]
         self._threads = [
             threading.Thread(target=self._read, daemon=True),
@@ -117,7 +132,8 @@ class ModelProcess:
         """
         if self.dead:
             raise ModelDied(self.name)
-        self._send(task, *arguments)
+        self._send(self._work, task, *arguments)
+        self._listen_now()
         try:
             fine, value = self._done.get(timeout=timeout_s)
         except queue.Empty:
@@ -136,48 +152,59 @@ class ModelProcess:
         batch = _Batch(len(requests), respond)
         with self._lock:
             self._batches[number] = batch
-            dead = self.dead
-        if dead:
-            batch.inbox.put(("died",))
-        else:
-            self._send("execute", number, [request_out(request) for request in requests])
         try:
-            self._attend(batch, timeout_s)
-        except BaseException:  # the caller's thread is interrupted: nobody waits any more
+            with self._reading:
+                self._quiet_until_s = _NEVER
+                self._send(self._work, "execute", number, [request_out(request) for request in requests])
+                together, fault = self._attend(number, batch, timeout_s)
+            for response in together:
+                self._respond(number, *response)
+            if fault:
+                batch.fault = WireFault(*fault)
+                batch.open.clear()
+        except EOFError:
+            self._end_of_process()
+        except BaseException as error:  # the caller's thread is interrupted: nobody waits any more
             batch.open.clear()
+            if not self._waiting and not isinstance(error, Exception):
+                self._process.kill()  # perhaps in the middle of a message: what follows has no meaning any more
             raise
         finally:
             batch.executed.set()
-            if self.dead:  # it ended between the last message and this moment
+            if self.dead:
                 self._answer_for(batch)
+            self._quiet_until_s = time.monotonic() + _QUIET_S
+            if batch.open or self._talk.has_rest:
+                self._listen_now()
             self._forget(number)
         return batch.fault
 
-    def _attend(self, batch: _Batch, timeout_s: float | None) -> None:
-        """Hand on what the child sends for this batch until its `execute` has returned."""
+    def _attend(self, number: int, batch: _Batch, timeout_s: float | None) -> tuple[list[Any], Any]:
+        """Read until this batch's `execute` has returned, and hand on what it answers before.
+
+        Returns
+        -------
+        together, fault
+            What came with the end: responses, and the arguments of a fault or None. EOFError when the process ended.
+        """
         deadline = None if timeout_s is None else time.monotonic() + timeout_s
         while True:
-            left_s = None if deadline is None else max(0.0, deadline - time.monotonic())
-            try:
-                kind, *arguments = batch.inbox.get(timeout=left_s)
-            except queue.Empty:
+            self._waiting = True
+            if not self._talk.wait(None if deadline is None else max(0.0, deadline - time.monotonic())):
                 self.give_up(timeout_s or 0.0)
                 deadline = None
+                continue
+            self._waiting = False
+            kind, *arguments = self._talk.receive()
+            if kind not in ("respond", "executed") or arguments[0] != number:
+                self._receive(kind, *arguments)
                 continue
             self._catch_up()
             if kind == "respond":
                 self._respond(*arguments)
-            elif kind == "executed":
-                number, together, fault = arguments
-                for response in together:
-                    self._respond(number, *response)
-                batch.fault = WireFault(*fault) if fault else batch.fault
-                if fault:
-                    batch.open.clear()
-                return
-            else:
-                self._answer_for(batch)
-                return
+                continue
+            self._waiting = True
+            return arguments[1], arguments[2]
 
     def give_up(self, after_s: float) -> None:
         """Kill the process when an `execute` is still running; does nothing else.
@@ -200,11 +227,12 @@ class ModelProcess:
             self._process.kill()
 
     def cancel(self, key: int) -> None:
-        self._send("cancel", key)
+        self._send(self._talk, "cancel", key)
 
     def readiness(self, timeout_s: float) -> str | None:
         """None when the model's own check says yes, else its message."""
-        self._send("ready")
+        self._send(self._talk, "ready")
+        self._listen_now()
         try:
             answer = self._readiness.get(timeout=timeout_s)
         except queue.Empty:
@@ -229,19 +257,47 @@ class ModelProcess:
         for stream in (self._process.stdout, self._process.stderr):
             if stream is not None:
                 stream.close()
-        self._channel.close()
+        self._work.close()
+        self._talk.close()
 
-    def _send(self, *message: Any) -> None:
+    def _send(self, channel: Channel, *message: Any) -> None:
         try:
-            self._channel.send(*message)
+            channel.send(*message)
         except OSError:
-            pass  # the reader notices the end of the process and answers for it
+            pass  # who reads notices the end of the process and answers for it
+
+    def _listen_now(self) -> None:
+        """Somebody waits for what no `execute` will read."""
+        self._quiet_until_s = 0.0
+        self._wanted.set()
 
     def _read(self) -> None:
-        try:
-            while True:
-                self._receive(*self._channel.receive())
-        except EOFError:
+        poll = select.poll()
+        poll.register(self._talk, select.POLLIN)
+        while not self.dead:
+            pause_s = self._quiet_until_s - time.monotonic()
+            if pause_s > 0:
+                self._wanted.wait(min(pause_s, _QUIET_S))
+                self._wanted.clear()
+                continue
+            if not self._talk.has_rest:
+                poll.poll()
+            if self._reading.acquire(blocking=False):
+                try:
+                    if self._talk.wait(0):
+                        self._receive(*self._talk.receive())
+                except EOFError:
+                    self._end_of_process()
+                finally:
+                    self._reading.release()
+            else:
+                self._wanted.wait(_QUIET_S)
+                self._wanted.clear()
+
+    def _end_of_process(self) -> None:
+        with self._lock:
+            first, self.dead = not self.dead, True
+        if first:
             self._incoming.put(("died",))
 
     def _receive(self, kind: str, *arguments: Any) -> None:
@@ -255,24 +311,19 @@ class ModelProcess:
         elif kind == "readiness":
             self._readiness.put(arguments)
         else:
-            batch = self._batches.get(arguments[0]) if kind in ("respond", "executed") else None
-            if batch is not None and not batch.told:
-                batch.told = kind == "executed"
-                batch.inbox.put((kind, *arguments))
-            else:
-                self._incoming.put((kind, *arguments))
+            self._incoming.put((kind, *arguments))
 
     def _serve(self, number: int, call: str, details: tuple[Any, ...]) -> None:
         if call == "infer":
             plain, decoupled = details
             try:
                 for response in self._desk.infer(request_in(plain), decoupled):
-                    self._send("reply", number, True, response_out(response))
+                    self._send(self._talk, "reply", number, True, response_out(response))
             except EmulatorError as error:
-                self._send("reply", number, True, response_out(WireResponse(fault=error.fault())))
-            self._send("reply", number, False, None)
+                self._send(self._talk, "reply", number, True, response_out(WireResponse(fault=error.fault())))
+            self._send(self._talk, "reply", number, False, None)
         else:
-            self._send("reply", number, *self._desk.answer(call, details))
+            self._send(self._talk, "reply", number, *self._desk.answer(call, details))
 
     def _dispatch(self) -> None:
         """Hand on, in order, what the child sends besides and after its `execute`."""
@@ -294,8 +345,11 @@ class ModelProcess:
 
     def _catch_up(self) -> None:
         """Who has an answer also finds what was printed before it."""
-        for printed in self._printed:
-            printed.catch_up()
+        with self._printing:
+            something = self._prints.poll(0)
+        if something:
+            for printed in self._printed:
+                printed.catch_up()
 
     def _respond(self, number: int, index: int, plain: Any, flags: int) -> None:
         batch = self._batches.get(number)
@@ -315,12 +369,10 @@ class ModelProcess:
     def _bury(self) -> None:
         """The process is gone: everybody who waits for it gets Triton's answer."""
         with self._lock:
-            self.dead = True
             batches = list(self._batches.values())
             self._batches.clear()
         self._done.put((None, None))
         for batch in batches:
-            batch.inbox.put(("died",))
             if batch.executed.is_set():
                 self._answer_for(batch)
 

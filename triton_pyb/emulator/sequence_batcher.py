@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import threading
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from triton_pyb.emulator.batcher import BatchRules, next_batch
 from triton_pyb.emulator.controls import Controls
-from triton_pyb.emulator.messages import WireFault, WireRequest, WireResponse, WireTensor
+from triton_pyb.emulator.messages import WireFault, WireRequest, WireResponse, WireTensor, altered
 from triton_pyb.emulator.pending import Pending
 from triton_pyb.emulator.validation import RequestRefused
 
@@ -153,7 +153,7 @@ class SequenceBatcher:
         with self._changed:
             sequence = self._known.get(pending.request.correlation_id)
             if sequence is not None:
-                pending.request = replace(pending.request, flags=0)
+                pending.request = altered(pending.request, flags=0)
                 sequence.queue.insert(0, pending)
                 self._changed.notify_all()
                 return
@@ -240,7 +240,7 @@ class SequenceBatcher:
     def _stand_in(self, like: WireRequest) -> Pending:
         names = self._controls.names
         inputs = [_zeroed(tensor) for tensor in like.inputs if tensor.name not in names]
-        request = replace(like, inputs=inputs, request_id="", correlation_id=0, flags=0, parameters={})
+        request = altered(like, inputs=inputs, request_id="", correlation_id=0, flags=0, parameters={})
         return Pending(self._controls.applied(request, ready=False), 1, lambda response: None)
 
     # -- ending idle sequences
@@ -265,7 +265,7 @@ class SequenceBatcher:
 
 def _rules(config: dict[str, Any]) -> BatchRules:
     oldest = config["sequence_batching"].get("oldest") or {}
-    return replace(
+    return altered(
         BatchRules.of(config),
         enabled=config["max_batch_size"] > 0,
         preferred=frozenset(oldest.get("preferred_batch_size", ())),
@@ -280,4 +280,4 @@ def _same_shapes(one: WireRequest, other: WireRequest) -> bool:
 def _zeroed(tensor: WireTensor) -> WireTensor:
     array = tensor.array.copy()
     array[...] = b"" if tensor.datatype == "BYTES" else 0
-    return replace(tensor, array=array)
+    return altered(tensor, array=array)

@@ -54,18 +54,20 @@ class Statistics:
 
     def executed(self, rows: list[int], compute_ns: int, queue_ns: list[int]) -> None:
         """One `execute` ran, on requests of these many rows."""
-        total = sum(max(1, count) for count in rows)
+        requests, total = len(rows), sum([count or 1 for count in rows])
         with self._lock:
             self.last_inference = int(time.time() * 1000)
             self.execution_count += 1
+            self.inference_count += total
             self.batches[tuple(rows)] += 1
-            self.batch_sizes.setdefault(total, _Duration()).add(compute_ns)
-            for count, waited in zip(rows, queue_ns, strict=True):
-                self.durations["queue"].add(waited)
-                self.durations["compute_input"].add(0)
-                self.durations["compute_infer"].add(compute_ns)
-                self.durations["compute_output"].add(0)
-                self.inference_count += max(1, count)
+            if total not in self.batch_sizes:
+                self.batch_sizes[total] = _Duration()
+            self.batch_sizes[total].add(compute_ns)
+            durations = self.durations
+            durations["queue"].add(sum(queue_ns), requests)
+            durations["compute_infer"].add(compute_ns * requests, requests)
+            durations["compute_input"].count += requests
+            durations["compute_output"].count += requests
 
     def answered(self, ok: bool, ns: int) -> None:
         """One request got its last response."""

@@ -21,7 +21,7 @@ def tensor_of(name: str, array: NDArray[Any]) -> WireTensor:
     TritonPybError
         When Triton has no data type for the array's.
     """
-    if array.dtype.name == "bfloat16":  # of ml_dtypes
+    if array.dtype.isbuiltin != 1 and array.dtype.name == "bfloat16":  # of ml_dtypes
         bits = np.ascontiguousarray(array).view(np.uint16)
         return WireTensor(name, "BF16", tuple(array.shape), bits)
     datatype = canonical(array.dtype)

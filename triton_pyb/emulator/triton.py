@@ -13,7 +13,6 @@ from triton_pyb.emulator import inference, metrics_page, tensors
 from triton_pyb.emulator.calls import Arrays, RequestOptions, arrays_of, pass_on, result_of
 from triton_pyb.emulator.contract import CHECKS
 from triton_pyb.emulator.errors import InferenceFailed, LoadFailed
-from triton_pyb.emulator.lending import lending
 from triton_pyb.emulator.loaded_model import LoadedModel, Machine
 from triton_pyb.emulator.log import Record
 from triton_pyb.emulator.meeting import Meeting
@@ -223,9 +222,7 @@ class EmulatedTriton:
             timeout_us,
         )
         target = self._model(model, version)
-        with lending():
-            answer = inference.submit(target, options.request(target, inputs))
-        responses = answer.result()
+        responses = inference.answer(target, options.request(target, inputs))
         self._raise_broken_fake()
         return arrays_of(responses, model)
 

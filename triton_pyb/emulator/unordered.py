@@ -9,6 +9,7 @@ Source: libstdc++'s ``_Hash_bytes`` (64 bit) and ``_Hashtable``; the first prime
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
+from functools import lru_cache
 from typing import TypeVar
 
 Key = TypeVar("Key", bound=Hashable)
@@ -35,6 +36,12 @@ def text_hash(name: str) -> int:
 
 def unordered(keys: Iterable[Key], hash_of: Callable[[Key], int] = text_hash) -> list[Key]:  # type: ignore[assignment]
     """`keys`, all different, in the iteration order of an unordered_map they were put into one by one."""
+    known = tuple(keys)
+    return list(_order(known, hash_of)) if len(known) > 1 else list(known)
+
+
+@lru_cache(4096)  # a model's requests bring the same names again and again
+def _order(keys: tuple[Key, ...], hash_of: Callable[[Key], int]) -> tuple[Key, ...]:
     hashes: list[tuple[int, Key]] = []
     size = 1
     for count, key in enumerate(keys):
@@ -42,7 +49,7 @@ def unordered(keys: Iterable[Key], hash_of: Callable[[Key], int] = text_hash) ->
             size = next(bucket for bucket in _BUCKETS if bucket > count)
             hashes = _relinked(hashes, size)
         hashes = _inserted(hashes, (hash_of(key), key), size)
-    return [key for _, key in hashes]
+    return tuple(key for _, key in hashes)
 
 
 def _inserted(nodes: list[tuple[int, Key]], node: tuple[int, Key], size: int) -> list[tuple[int, Key]]:

@@ -15,7 +15,7 @@ from .execution import Answer, Execution
 from .initialization import check_config, model_info, read_settings, start_of
 from .metrics import Metrics
 from .refusals import Refusal
-from .request_info import request_info
+from .request_info import ReceivedInfo
 from .server_log import print_at_once, route_logging, server_log
 from .signature import Signature
 from .state import DEFAULT_SEQUENCE_IDLE_S, Instance, Sequences
@@ -116,10 +116,13 @@ class Adapter:
         # Here, not at the top: the stub adds its classes after model.py was imported, and on the author's
         # machine there is no such module at all.
         self.pb_utils = importlib.import_module("triton_python_backend_utils")
+        self.response_class, self.tensor_class = self.pb_utils.InferenceResponse, self.pb_utils.Tensor
         config = json.loads(args["model_config"])
         batching = config.get("max_batch_size", 0) > 0
         check_config(config, signature, batching)
         self.signature = signature
+        self.inputs = {field.name: field for field in signature.inputs}
+        self.readonly = bool(signature.options.get("readonly"))
         self.call_pool: Optional[ThreadPoolExecutor] = None
         settings = read_settings(signature.options.get("settings", {}), config.get("parameters", {}))
         mark.check_companions(signature)
@@ -155,24 +158,24 @@ class Adapter:
 
     def execute(self, requests: List[Any]) -> List[Any]:
         """As many responses as requests, each its own; raises for nothing that one request could cause."""
-        infos = [request_info(request) for request in requests]
-        read = [self.read(request) for request in requests]
-        readable = [index for index, tensors in enumerate(read) if not isinstance(tensors, Refusal)]
-        answers: Dict[int, Answer] = {i: tensors for i, tensors in enumerate(read) if isinstance(tensors, Refusal)}
+        infos = [ReceivedInfo(request) for request in requests]
+        answers: List[Any] = [self.read(request) for request in requests]
+        readable = [index for index, tensors in enumerate(answers) if not isinstance(tensors, Refusal)]
         ran = self.execution.run(
-            [read[index] for index in readable],
+            [answers[index] for index in readable],
             [self.requested(requests[index]) for index in readable],
             [infos[index] for index in readable],
         )
-        answers.update(zip(readable, ran))
-        return [self.response(answers[index], info) for index, info in enumerate(infos)]
+        for index, answer in zip(readable, ran):
+            answers[index] = answer
+        return [self.response(answer, info) for answer, info in zip(answers, infos)]
 
     def stream(self, requests: List[Any]) -> None:
         """Begin the streams of a decoupled model; each one ends with the final flag."""
         if self.streams is None:
             return
         for request in requests:
-            info = request_info(request)
+            info = ReceivedInfo(request)
             send = self.sender(request, info)
             tensors = self.read(request)
             received = tensors if isinstance(tensors, Refusal) else self.execution.receive(tensors, info)
@@ -229,11 +232,8 @@ class Adapter:
 
     def tensors(self, request: Any) -> Dict[str, Any]:
         """The request's arrays by name; an optional input that did not come has no entry."""
-        readonly = bool(self.signature.options.get("readonly"))
-        return {
-            tensor.name(): read_tensor(tensor, self.signature.input(tensor.name()), readonly)
-            for tensor in request.inputs()
-        }
+        received = [(tensor.name(), tensor) for tensor in request.inputs()]
+        return {name: read_tensor(tensor, self.inputs.get(name), self.readonly) for name, tensor in received}
 
     def requested(self, request: Any) -> Set[str]:
         """The outputs this client asked for."""
@@ -241,13 +241,10 @@ class Adapter:
 
     def response(self, answer: Answer, info: RequestInfo) -> Any:
         """An answer in Triton's classes."""
-        pb_utils = self.pb_utils
         if isinstance(answer, Refusal):
             # output_tensors is required up to 23.05, and codes exist from 23.09 on.
-            return pb_utils.InferenceResponse(output_tensors=[], error=self.error(answer, info))
-        return pb_utils.InferenceResponse(
-            output_tensors=[write_tensor(pb_utils, name, array) for name, array in answer.items()]
-        )
+            return self.response_class(output_tensors=[], error=self.error(answer, info))
+        return self.response_class([write_tensor(self.tensor_class, name, array) for name, array in answer.items()])
 
     def error(self, refusal: Refusal, info: RequestInfo) -> Any:
         """A TritonError with its code where the release has codes, the message alone before."""

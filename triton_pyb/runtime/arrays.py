@@ -16,6 +16,16 @@ def is_torch(value: Any) -> bool:
     return torch is not None and isinstance(value, torch.Tensor)
 
 
+def fits(expected: Sequence[int], shape: Sequence[int]) -> bool:
+    """Whether a shape is one that these sizes allow; -1 allows every size."""
+    if len(expected) != len(shape):
+        return False
+    for want, got in zip(expected, shape):
+        if want not in (-1, got):
+            return False
+    return True
+
+
 def concatenate(parts: Sequence[Any]) -> Any:
     """Join along axis 0; the very object that came when it is the only one."""
     if len(parts) == 1:

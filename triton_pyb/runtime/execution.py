@@ -96,6 +96,7 @@ class Execution:
         self.refusals = Refusals(model_name, place, bad_input, log)
         self.model = model or ModelInfo(model_name)
         self.fatal: Optional[str] = None
+        self.asks_context = any(what["kind"] == "context" for what in signature.injected.values())
         workers = signature.options.get("workers", 1)
         threads = workers > 1 and self.loop is None and not signature.streams
         self.pool = ThreadPoolExecutor(workers, f"{model_name}-worker") if threads else None
@@ -161,13 +162,14 @@ class Execution:
     def context(self, requests: Sequence[Received], rows: Sequence[Tuple[int, int]]) -> Context:
         """What the function may ask about one call."""
         infos = [received.info for received in requests]
-        asks = any(what["kind"] == "context" for what in self.signature.injected.values())
-        caller = self.caller(infos[0]) if asks and self.caller is not None and infos else None
+        caller = self.caller(infos[0]) if self.asks_context and self.caller is not None and infos else None
         return Context(infos, rows, self.model, caller)
 
     def arguments(self, received: Received, item: int, context: Context) -> Dict[str, Any]:
         """What the function is called with for one item."""
         inputs = {name: _value(column[item]) for name, column in received.columns.items()}
+        if not self.signature.injected:
+            return inputs
         return {**inputs, **injected_values(self.signature.injected, context, self.state, self.sequences)}
 
     def invoke(self, arguments: Mapping[str, Any]) -> Any:

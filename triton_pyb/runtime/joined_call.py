@@ -55,9 +55,8 @@ class JoinedCalls:
         """The outputs of one call as columns, the items that failed in it, and the named axes that were padded."""
         received = [self.served[segment.request].received for segment in segments]
         arguments, sizes = self._arguments(segments, received)
-        injects_context = any(what["kind"] == "context" for what in self.signature.injected.values())
-        context = self.execution.context(received, _rows(segments) if injects_context else ())
         execution = self.execution
+        context = execution.context(received, _rows(segments) if execution.asks_context else ())
         arguments.update(injected_values(self.signature.injected, context, execution.state, execution.sequences))
         for name, what in self.signature.injected.items():
             lengths = sizes.get(what.get("input", ""))

@@ -6,7 +6,7 @@ from typing import Any, Collection, Dict, List, Mapping, Optional, Sequence
 
 import numpy as np
 
-from .arrays import is_torch
+from .arrays import fits, is_torch
 from .casting import as_array
 from .codecs import Unwritable, write_item
 from .dtypes import Array
@@ -208,8 +208,8 @@ class Assembly:
         self.n_items = n_items
         self.where = where
         self.fields = [f for f in signature.item_outputs if requested is None or f.name in requested]
-        status = [f for f in signature.outputs if f.kind == "status"]
-        self.status = next((f for f in status if requested is None or f.name in requested), None)
+        status = signature.status_output
+        self.status = status if status is not None and (requested is None or status.name in requested) else None
         self.arrays: Dict[str, Any] = {}
 
     def put_item(self, index: int, items: Mapping[str, Any]) -> None:
@@ -287,13 +287,15 @@ def _assignable(item: Any) -> Any:
 def check_shape(field: Field, shape: Any, where: str, symbols: Mapping[str, int]) -> None:
     """Rank, fixed sizes, and symbols of one item; `symbols` are those that the inputs have set."""
     expected = field.fixed_shape
-    if len(shape) != len(expected) or any(want not in (-1, got) for want, got in zip(expected, shape)):
+    if not fits(expected, shape):
         raise OutputError(
             "TPB204",
             f"output '{field.name}' has the shape {list(shape)} per item, declared {list(field.shape)}",
             where,
             "return what was declared; the batch axis is not part of it",
         )
+    if not field.symbols:
+        return
     sizes = dict(symbols)
     for symbol, size in zip(field.shape, shape):
         if isinstance(symbol, str) and sizes.setdefault(symbol, size) != size:

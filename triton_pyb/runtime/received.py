@@ -6,7 +6,7 @@ from typing import Any, Dict, List, Mapping, Optional, Union
 
 import numpy as np
 
-from .arrays import as_torch, is_torch
+from .arrays import as_torch, fits, is_torch
 from .codecs import Unreadable, read_item
 from .context import RequestInfo
 from .dtypes import Array
@@ -74,7 +74,7 @@ def receive(
         counts[field.name] = len(items)
         received.columns[field.argument] = _column(field, items, model_name, received, signature)
     _check_missing(signature, received, model_name)
-    if len(set(counts.values())) > 1:
+    if len(counts) > 1 and len(set(counts.values())) > 1:
         shown = ", ".join(f"'{name}' {count}" for name, count in counts.items())
         raise _error(
             "TPB225", f"the inputs disagree in their number of items: {shown}", model_name, "send one entry per item"
@@ -101,15 +101,14 @@ def _items(field: Field, array: Any, model_name: str, symbols: Dict[str, int]) -
         array = array[:, 0]
     expected = field.fixed_shape
     shape = [int(size) for size in array.shape]
-    fits = len(shape) == len(expected) + 1 and all(want in (-1, got) for want, got in zip(expected, shape[1:]))
-    if not fits:
+    if not shape or not fits(expected, shape[1:]):
         raise _error(
             "TPB226",
             f"input '{field.name}' has shape {shape}, expected [{', '.join(['items', *map(str, field.shape)])}]",
             model_name,
             "send axis 0 as the items of the request, then the shape of one item",
         )
-    for symbol, size in zip(field.shape, shape[1:]):
+    for symbol, size in zip(field.shape, shape[1:]) if field.symbols else ():
         if isinstance(symbol, str) and symbols.setdefault(symbol, size) != size:
             raise _error(
                 "TPB226",

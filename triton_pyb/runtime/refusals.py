@@ -45,12 +45,9 @@ class Refusals:
         self.place = place
         self.bad_input = bad_input
         self.log = log
-
-    @property
-    def where(self) -> str:
-        """Model and function, short enough for a client."""
-        file = os.path.basename(self.place.file)
-        return f"model '{self.model_name}', {self.place.function}() ({file}:{self.place.line})"
+        file = os.path.basename(place.file)
+        #: Model and function, short enough for a client.
+        self.where = f"model '{model_name}', {place.function}() ({file}:{place.line})"
 
     def refuse(self, error: BaseException, detail: str = "") -> Refusal:
         """The answer for an exception; an unexpected one goes to the log with its traceback.

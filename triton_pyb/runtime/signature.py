@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from typing import Any, Dict, Optional, Tuple
 
 from .annotations import Dim
@@ -47,12 +48,17 @@ class Field:
     listed: bool = False
     options: Dict[str, Any] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def fixed_shape(self) -> Tuple[int, ...]:
         """The shape with -1 in place of every symbol."""
         return tuple(-1 if isinstance(size, str) else size for size in self.shape)
 
-    @property
+    @cached_property
+    def symbols(self) -> Tuple[str, ...]:
+        """The named sizes of the shape."""
+        return tuple(size for size in self.shape if isinstance(size, str))
+
+    @cached_property
     def numpy_dtype(self) -> Dtype:
         """The dtype of the array that Triton hands over; object for BYTES."""
         return NUMPY_DTYPES[self.dtype]
@@ -109,17 +115,17 @@ class Signature:
     injected: Dict[str, Dict[str, str]] = field(default_factory=dict)
     options: Dict[str, Any] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def streams(self) -> bool:
         """The function yields: the model is decoupled."""
         return bool(self.options.get("streams"))
 
-    @property
+    @cached_property
     def has_sequences(self) -> bool:
         """The function keeps a state per ``correlation_id``: the model needs sequence batching."""
         return any(what["kind"] == "sequence" for what in self.injected.values())
 
-    @property
+    @cached_property
     def masks_items(self) -> bool:
         """A failed item is marked in the status output instead of failing its request."""
         return self.options.get("on_item_error") == "mask"
@@ -132,10 +138,15 @@ class Signature:
         stacks = self.batch == "stack" and self.options.get("ragged") != "bucket"
         return not stacks and -1 in field.fixed_shape
 
-    @property
+    @cached_property
     def item_outputs(self) -> Tuple[Field, ...]:
         """The outputs that the function itself returns."""
         return tuple(field for field in self.outputs if field.kind != "status")
+
+    @cached_property
+    def status_output(self) -> Optional[Field]:
+        """The output that says of each item whether it was served, or None."""
+        return next((field for field in self.outputs if field.kind == "status"), None)
 
     def input(self, name: str) -> Optional[Field]:
         """The input of that tensor name, or None."""

@@ -49,13 +49,13 @@ def read_tensor(tensor: Any, field: Optional[Field], readonly: bool) -> Any:
     return tensor.as_numpy()
 
 
-def write_tensor(pb_utils: Any, name: str, array: Any) -> Any:
-    """A ``pb_utils.Tensor`` around an array, without a copy where it is C-contiguous."""
+def write_tensor(tensor_class: Any, name: str, array: Any) -> Any:
+    """A ``pb_utils.Tensor`` (`tensor_class`) around an array, without a copy where it is C-contiguous."""
     if is_torch(array):
         from torch.utils.dlpack import to_dlpack
 
-        return pb_utils.Tensor.from_dlpack(name, to_dlpack(array.contiguous()))
-    return pb_utils.Tensor(name, array)
+        return tensor_class.from_dlpack(name, to_dlpack(array.contiguous()))
+    return tensor_class(name, array)
 
 
 def _on_cpu(tensor: Any) -> bool:

@@ -37,7 +37,7 @@ def _load_str(stub: Any, value: Any) -> str:
 
 def text_of(value: str) -> str:
     """What C++ gives back for a string argument: bytes that are not UTF-8 only fail here."""
-    return value.encode("utf-8", "surrogateescape").decode("utf-8")
+    return value if value.isascii() else value.encode("utf-8", "surrogateescape").decode("utf-8")
 
 
 def _integer(value: Any) -> int:
@@ -130,6 +130,7 @@ def list_of(element: Caster) -> Caster:
     def load(stub: Any, value: Any) -> Any:
         if isinstance(value, (str, bytes, dict, set, frozenset)) or not hasattr(type(value), "__getitem__"):
             raise Refused
-        return [element.load(stub, value[index]) for index in range(len(value))]
+        load_element = element.load
+        return [load_element(stub, value[index]) for index in range(len(value))]
 
     return Caster(f"List[{element.text}]", load)

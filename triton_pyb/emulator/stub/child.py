@@ -113,12 +113,11 @@ _FAREWELL_S = 5.0
 
 
 class Process:
-    """The main thread's loop and the reader beside it."""
+    """The main thread's loop over `work`, and the reader of `talk` beside it."""
 
-    def __init__(self, channel: Channel) -> None:
-        self._channel = channel
-        self._link = PipeLink(channel)
-        self._tasks: queue.SimpleQueue[Tuple[Any, ...]] = queue.SimpleQueue()
+    def __init__(self, work: Channel, talk: Channel) -> None:
+        self._work, self._channel = work, talk
+        self._link = PipeLink(talk)
         self._model: Optional[Model] = None
 
     def run(self) -> None:
@@ -126,7 +125,10 @@ class Process:
         # Not by `threading`: a model that counts its threads must not find ours.
         _thread.start_new_thread(self._read, ())
         while True:
-            task, *arguments = self._tasks.get()
+            try:
+                task, *arguments = self._work.receive()
+            except EOFError:
+                os._exit(0)  # the parent is gone
             handler: Callable[..., None] = getattr(self, f"_do_{task}")
             handler(*arguments)
             if task == "finalize":
@@ -148,8 +150,6 @@ class Process:
                     self._model.stub.cancelled.add(arguments[0])
                 elif kind == "ready":
                     threading.Thread(target=self._do_ready, daemon=True).start()
-                elif kind != "cancel":
-                    self._tasks.put((kind, *arguments))
         except EOFError:
             os._exit(0)  # the parent is gone
 
@@ -204,12 +204,13 @@ class Process:
         self._channel.send("done", True, None)
 
 
-def main(descriptor: int) -> None:
-    """Entry of the child process; `descriptor` is its end of the socket pair."""
+def main(*descriptors: int) -> None:
+    """Entry of the child process; the descriptors are its ends of the socket pairs for work and for talk."""
     # An embedded interpreter takes its name for "python3"; so does what a model starts with sys.executable.
     named = os.path.join(os.path.dirname(sys.executable), "python3")
     sys.executable = named if os.path.exists(named) else sys.executable
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which then ends us
-    end = socket.socket(fileno=descriptor)
-    end.set_inheritable(False)
-    Process(Channel(end)).run()
+    ends = [socket.socket(fileno=descriptor) for descriptor in descriptors]
+    for end in ends:
+        end.set_inheritable(False)
+    Process(*map(Channel, ends)).run()

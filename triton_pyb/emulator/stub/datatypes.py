@@ -30,6 +30,8 @@ def datatype_of(dtype: Any) -> str:
     """The datatype of an array given to Tensor(); anything unknown raises TritonModelException."""
     if dtype == np.object_ or dtype.type is np.bytes_:
         return "BYTES"
+    if dtype in _NUMERIC:
+        return _NUMERIC[dtype]
     for known, datatype in _NUMERIC.items():
         if dtype == known:  # equal also for aliases such as longlong; never for another byte order
             return datatype

@@ -56,6 +56,7 @@ class Model:
         self._open: weakref.WeakSet[Exchange] = weakref.WeakSet()
         #: `execute` returned: what is answered now, on its thread, need not be sent before the rest.
         self.returned = False
+        self._may_send = stub.release.has("responses may be sent in non-decoupled models")
 
     def _import(self) -> None:
         self.stub.phase = "import"
@@ -120,7 +121,6 @@ class Model:
             Exchange(stub, index, wire.key, list(wire.requested_outputs), stub.decoupled, respond)
             for index, wire in enumerate(wires)
         ]
-        self._open.update(exchanges)
         requests = [requests_module.from_wire(stub, wire, exchange) for wire, exchange in zip(wires, exchanges)]
         states: List[RequestState] = [request._pb for request in requests]
         self.returned = False
@@ -135,8 +135,10 @@ class Model:
             for exchange in exchanges:
                 exchange.finish()
             return stub.fault
-        unanswered = not stub.decoupled and not all(exchange.finished for exchange in exchanges)
-        exchanges, requests, states = [], [], []  # the list itself may live on in a coroutine
+        unfinished = [exchange for exchange in exchanges if not exchange.finished]
+        self._open.update(unfinished)
+        unanswered = not stub.decoupled and bool(unfinished)
+        exchanges, unfinished, requests, states = [], [], [], []  # the list itself may live on in a coroutine
         if unanswered:
             gc.collect()  # a sender that only a cycle keeps will never be used: report its request now
             stub.undertaker.attend()
@@ -153,7 +155,7 @@ class Model:
             self.returned = True
             if self.stub.fault is not None:
                 return ""
-            if asyncio.iscoroutine(returned):
+            if type(returned) is not list and asyncio.iscoroutine(returned):
                 if self.stub.decoupled and self.stub.release.has("execute may be a coroutine in decoupled models"):
                     self._loop.start(returned)
                     return None
@@ -187,8 +189,7 @@ class Model:
 
     def _take(self, requests: List[Any], returned: Any) -> None:
         """Check what `execute` returned, then send it: one bad element fails the whole batch."""
-        has = self.stub.release.has
-        optional = has("responses may be sent in non-decoupled models")
+        has, optional = self.stub.release.has, self._may_send
         if self.stub.decoupled:
             if returned is not None:
                 raise Refusal(

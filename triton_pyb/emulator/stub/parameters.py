@@ -26,11 +26,13 @@ def checked(parameters: Any) -> Dict[str, Any]:
 
 def text(parameters: Dict[str, Any]) -> str:
     """As a constructed object shows them."""
-    return json.dumps(parameters)
+    return json.dumps(parameters) if parameters else "{}"
 
 
 def server_text(parameters: Dict[str, Any]) -> str:
     """As the server writes them for a received request or response: no blanks, UTF-8 kept."""
+    if not parameters:
+        return "{}"
     pairs = [
         json.dumps(key, ensure_ascii=False)
         + ":"

@@ -29,8 +29,8 @@ class pybind11_type(type):
     """The metaclass. The C name of a class carries its module, `__name__` does not."""
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        instance = super().__call__(*args, **kwargs)
-        if isinstance(instance, PybindObject) and not hasattr(instance, "_pb"):
+        instance = type.__call__(cls, *args, **kwargs)
+        if not hasattr(instance, "_pb") and isinstance(instance, PybindObject):
             raise TypeError(f"{_c_name(cls)}.__init__() must be called when overriding __init__")
         return instance
 
@@ -147,6 +147,7 @@ class PybindClass:
 
 def wrap(stub: Any, name: str, state: Any) -> Any:
     """An object of class `name` around `state`, made by the C++ side."""
-    instance = stub.classes[name].__new__(stub.classes[name])
+    made: Any = stub.classes[name]
+    instance = made.__new__(made)
     instance._pb = state
     return instance

@@ -106,11 +106,11 @@ class Release:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.number = _number(text)
+        self._lacks = frozenset(feature for feature, since in SINCE.items() if _number(text) < _number(since))
 
     def has(self, feature: str) -> bool:
         """Whether this release has `feature`: a row of `SINCE`, or anything older than the table."""
-        return self.number >= _number(SINCE.get(feature, "21.10"))
+        return feature not in self._lacks
 
 
 def _number(text: str) -> Tuple[int, int]:

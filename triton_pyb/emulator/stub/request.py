@@ -68,10 +68,8 @@ def from_wire(stub: Any, wire: WireRequest, exchange: Exchange) -> Any:
     state.parameters_text = parameter_texts.server_text(wire.parameters)
     state.model_version = wire.model_version
     state.exchange = exchange
-    if stub.release.has("InferenceTrace"):
+    if wire.trace is not None and stub.release.has("InferenceTrace"):
         state.trace = wrap(stub, "InferenceTrace", wire.trace)
-    if stub.release.has("InferenceResponseSender"):
-        state.sender = wrap(stub, "InferenceResponseSender", exchange)
     return wrap(stub, "InferenceRequest", state)
 
 
@@ -119,8 +117,6 @@ def _construct(
     state.flags, state.timeout = flags, timeout
     state.parameters, state.parameters_text = kept, parameter_texts.text(kept)
     state.preferred_memory, state.trace = preferred_memory, trace
-    if stub.release.has("InferenceResponseSender"):
-        state.sender = wrap(stub, "InferenceResponseSender", None)
     return state
 
 
@@ -207,7 +203,10 @@ def _get_response_sender(stub: Any, self: Any) -> Any:
             "'get_response_sender' function must be called only when the model is using the decoupled "
             "transaction policy."
         )
-    return self._pb.sender
+    state: RequestState = self._pb
+    if state.sender is None:  # made when it is asked for: most models return their responses
+        state.sender = wrap(stub, "InferenceResponseSender", state.exchange)
+    return state.sender
 
 
 @REQUEST.method("is_cancelled", returns="bool")

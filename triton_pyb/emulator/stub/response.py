@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Iterable, List, Optional
+from typing import Any, Dict, List, Optional, Sequence
 
 from . import parameters as parameter_texts
 from .casters import OBJECT, STR, instance_of, list_of, text_of
@@ -65,11 +65,11 @@ class ResponseState:
         self.parameters, self.text = parameters, text
         self.dropped: List[str] = []
 
-    def prune(self, requested: Iterable[str]) -> None:
+    def prune(self, requested: Sequence[str]) -> None:
         """Drop the tensors nobody asked for, in the author's object itself."""
-        names = set(requested)
-        self.dropped = [tensor._pb.name for tensor in self.tensors if tensor._pb.name not in names]
-        self.tensors = [tensor for tensor in self.tensors if tensor._pb.name in names]
+        self.dropped = [tensor._pb.name for tensor in self.tensors if tensor._pb.name not in requested]
+        if self.dropped:
+            self.tensors = [tensor for tensor in self.tensors if tensor._pb.name in requested]
 
     def to_wire(self, stub: Any, final: bool) -> WireResponse:
         """The response as it is sent; tensors freeze, and go nowhere beside an error."""
@@ -97,7 +97,7 @@ INFERENCE_RESPONSE = PybindClass("InferenceResponse")
 )
 def _construct_response(stub: Any, tensors: List[Any], error: Any, parameters: Any = None) -> ResponseState:
     kept = parameter_texts.checked(parameters)
-    if any(tensor is None for tensor in tensors) and stub.release.has("None among tensors is refused"):
+    if any([tensor is None for tensor in tensors]) and stub.release.has("None among tensors is refused"):
         raise TritonModelException("Output tensor for inference response should not be empty.")
     return ResponseState(list(tensors), error, kept, parameter_texts.text(kept))
 

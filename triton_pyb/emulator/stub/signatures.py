@@ -65,6 +65,7 @@ class Signature:
     ) -> None:
         self.name, self.kind, self.owner, self.returns = name, kind, owner, returns
         self.parameters: List[Parameter] = list(parameters)
+        self._loads = [parameter.caster.load for parameter in parameters]
 
     def at(self, release: Release) -> Signature:
         """The signature as `release` has it."""
@@ -120,16 +121,19 @@ class Signature:
         """The converted arguments in order; raises Refused."""
         if len(args) > len(self.parameters):
             raise Refused
-        values: List[Any] = [parameter.caster.load(stub, value) for parameter, value in zip(self.parameters, args)]
-        left = dict(kwargs)
+        values: List[Any] = [load(stub, value) for load, value in zip(self._loads, args)]
+        if len(args) == len(self.parameters) and not kwargs:
+            return values
+        named = 0
         for parameter in self.parameters[len(args) :]:
-            if parameter.name in left:
-                values.append(parameter.caster.load(stub, left.pop(parameter.name or "")))
+            if parameter.name in kwargs:
+                values.append(parameter.caster.load(stub, kwargs[parameter.name]))
+                named += 1
             elif parameter.default is not _REQUIRED:
                 values.append(_default(stub, parameter))
             else:
                 raise Refused
-        if left:
+        if named != len(kwargs):
             raise Refused
         return values
 
@@ -144,6 +148,8 @@ class Bound:
         self._stub, self._implementation = stub, implementation
         self._signature = signature.at(stub.release)
         self._takes_object = signature.kind in ("constructor", "method")
+        self._is_static = signature.kind == "static"
+        self._is_getter = signature.kind == "method" and not self._signature.parameters
         self._owner = signature.owner.split(".", 1)[-1]
         self.__name__ = signature.name
         # pybind11 hangs its functions on a capsule, and that is what their qualified name says.
@@ -152,24 +158,27 @@ class Bound:
         self.__doc__ = self._signature.doc(stub)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
-        if instance is None or self._signature.kind == "static":
+        if instance is None or self._is_static:
             return self
         return MethodType(self, instance)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        stub, signature = self._stub, self._signature
-        own, given = args[:1] if self._takes_object else (), args
-        if self._takes_object:
-            if not args or not isinstance(args[0], stub.classes[self._owner]):
-                if signature.kind == "constructor":
-                    raise TypeError("__init__(self, ...) called with invalid or missing `self` argument")
-                raise TypeError(signature.complaint(stub, args, kwargs))
-            given = args[1:]
+        stub = self._stub
+        if not self._takes_object:
+            return self._implementation(stub, *self._values(args, args, kwargs))
+        if not args or not isinstance(args[0], stub.classes[self._owner]):
+            if self._signature.kind == "constructor":
+                raise TypeError("__init__(self, ...) called with invalid or missing `self` argument")
+            raise TypeError(self._signature.complaint(stub, args, kwargs))
+        if len(args) == 1 and self._is_getter and not kwargs:  # a short way: a request asks a dozen getters
+            return self._implementation(stub, args[0])
+        return self._implementation(stub, args[0], *self._values(args[1:], args, kwargs))
+
+    def _values(self, given: Sequence[Any], args: Sequence[Any], kwargs: Dict[str, Any]) -> List[Any]:
         try:
-            values = signature.bind(stub, given, kwargs)
+            return self._signature.bind(self._stub, given, kwargs)
         except Refused:
-            raise TypeError(signature.complaint(stub, args, kwargs)) from None
-        return self._implementation(stub, *own, *values)
+            raise TypeError(self._signature.complaint(self._stub, args, kwargs)) from None
 
 
 def _default(stub: Any, parameter: Parameter) -> Any:

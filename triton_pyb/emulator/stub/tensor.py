@@ -89,7 +89,7 @@ def _construct(stub: Any, name: str, array: Any) -> TensorState:
     if name == "" and stub.release.has("an empty tensor name is refused"):
         raise TritonModelException("Tensor name cannot be an empty string.")
     datatype = datatype_of(array.dtype)
-    if not array.data.c_contiguous:
+    if not array.data.c_contiguous:  # of a masked array too, whose `data` has no such attribute: as the stub
         array = np.ascontiguousarray(array)
     memory: Any = array
     if datatype == "BYTES":

@@ -1,8 +1,9 @@
-"""Messages between the two processes: pickle protocol 5, arrays beside it, nothing that needs equal numpys."""
+"""Messages between the two processes: pickle protocol 5, large arrays beside it, nothing that needs equal numpys."""
 
 from __future__ import annotations
 
 import pickle
+import select
 import socket
 import struct
 import threading
@@ -15,46 +16,89 @@ from .messages import DATATYPES, WireError, WireFault, WireRequest, WireResponse
 _HEAD = struct.Struct("<II")
 _LENGTH = struct.Struct("<Q")
 _PARTS = 512  # Linux takes 1024 in one call
-_REQUEST_FIELDS = (
-    "requested_outputs",
-    "request_id",
-    "correlation_id",
-    "flags",
-    "timeout_us",
-    "priority",
-    "parameters",
-    "model_name",
-    "model_version",
-    "preferred_memory",
-    "trace",
-    "cancelled",
-    "key",
-)
+_CHUNK = 65536
+_BESIDE = 32768  # bytes from which on an array travels beside the pickle: below, one piece is cheaper than no copy
 
 
 class Channel:
-    """One end of a socket pair; sends from any thread, receives in one."""
+    """One end of a socket pair; sends from any thread, receives in one at a time."""
 
     def __init__(self, end: socket.socket) -> None:
         self._socket = end
         self._lock = threading.Lock()
+        self._rest = b""  # what came behind the last message
+        self._poll = select.poll()
+        self._poll.register(end, select.POLLIN)
+
+    def fileno(self) -> int:
+        return self._socket.fileno()
 
     def send(self, *message: Any) -> None:
         """Send a tuple of plain data; PickleBuffers in it travel uncopied. OSError when the other end is gone."""
         buffers: List[pickle.PickleBuffer] = []
         body = pickle.dumps(message, protocol=5, buffer_callback=buffers.append)
+        head = _HEAD.pack(len(buffers), len(body))
+        if not buffers and len(body) < _CHUNK:
+            with self._lock:
+                self._socket.sendall(head + body)
+            return
         views = [buffer.raw() for buffer in buffers]
-        head = _HEAD.pack(len(views), len(body)) + b"".join(_LENGTH.pack(view.nbytes) for view in views)
+        head += b"".join(_LENGTH.pack(view.nbytes) for view in views)
         with self._lock:
             self._write([memoryview(head), memoryview(body), *views])
 
+    @property
+    def has_rest(self) -> bool:
+        """Whether a part of the next message was read already: it lies here, no longer in the socket."""
+        return bool(self._rest)
+
+    def wait(self, timeout_s: Optional[float] = None) -> bool:
+        """Whether there is something to receive, or the end, before the time is over."""
+        return bool(self._rest) or bool(self._poll.poll(None if timeout_s is None else 1000 * timeout_s))
+
     def receive(self) -> Tuple[Any, ...]:
         """The next message; EOFError when the other end is gone."""
-        count, size = _HEAD.unpack(self._read([_HEAD.size])[0])
-        lengths = [length for (length,) in _LENGTH.iter_unpack(self._read([_LENGTH.size * count])[0])]
-        body, *buffers = self._read([size, *lengths])
-        message: Tuple[Any, ...] = pickle.loads(body, buffers=buffers)
+        data = self._more(self._rest, _HEAD.size)
+        count, size = _HEAD.unpack_from(data)
+        begin = _HEAD.size + _LENGTH.size * count
+        end = begin + size
+        if len(data) < end:
+            data = self._more(data, end)
+        lengths = [_LENGTH.unpack_from(data, _HEAD.size + _LENGTH.size * index)[0] for index in range(count)]
+        buffers = []
+        position = end
+        for length in lengths:
+            buffers.append(self._buffer(data[position : position + length], length))
+            position += length
+        self._rest = data[position:]
+        message: Tuple[Any, ...] = pickle.loads(memoryview(data)[begin:end], buffers=buffers)
         return message
+
+    def _more(self, data: bytes, size: int) -> bytes:
+        """`data` and what follows, at least `size` bytes of it."""
+        if size - len(data) > _CHUNK:
+            return bytes(self._buffer(data, size))
+        while len(data) < size:
+            data += self._got(self._socket.recv, _CHUNK)
+        return data
+
+    def _buffer(self, begun: bytes, size: int) -> bytearray:
+        """So many bytes in a buffer of their own: arrays must lie on addresses that suit them."""
+        buffer = bytearray(size)
+        buffer[: len(begun)] = begun
+        left = memoryview(buffer)[len(begun) :]
+        while left:
+            left = left[self._got(self._socket.recv_into, left) :]
+        return buffer
+
+    def _got(self, receive: Any, argument: Any) -> Any:
+        try:
+            got = receive(argument)
+        except OSError:
+            got = None
+        if not got:
+            raise EOFError
+        return got
 
     def _write(self, parts: List[memoryview]) -> None:
         """All parts in one call where the socket takes them: the other end wakes up once."""
@@ -64,23 +108,6 @@ class Channel:
                 done -= len(parts.pop(0))
             if done:
                 parts[0] = parts[0][done:]
-
-    def _read(self, sizes: List[int]) -> List[bytearray]:
-        """So many bytes each, in buffers of their own: arrays must lie on addresses that suit them."""
-        buffers = [bytearray(size) for size in sizes]
-        left = [memoryview(buffer) for buffer in buffers if buffer]
-        while left:
-            try:
-                got = self._socket.recvmsg_into(left[:_PARTS])[0]
-            except OSError:
-                got = 0
-            if not got:
-                raise EOFError
-            while left and got >= len(left[0]):
-                got -= len(left.pop(0))
-            if got:
-                left[0] = left[0][got:]
-        return buffers
 
     def close(self) -> None:
         self._socket.close()
@@ -92,9 +119,13 @@ def tensor_out(tensor: WireTensor) -> Tuple[Any, ...]:
     if tensor.datatype == "BYTES":
         payload = tensor.array.reshape(-1).tolist()
     else:
-        flat: Any = np.ascontiguousarray(tensor.array).reshape(-1)
-        payload = pickle.PickleBuffer(flat.view(np.uint8)) if flat.size else b""
-    return (tensor.name, tensor.datatype, tuple(tensor.shape), payload, tensor.memory, tensor.device_id)
+        payload = bytearray(tensor.array.tobytes()) if tensor.array.nbytes < _BESIDE else _beside(tensor.array)
+    return (tensor.name, tensor.datatype, tensor.shape, payload, tensor.memory, tensor.device_id)
+
+
+def _beside(array: Any) -> pickle.PickleBuffer:
+    flat: Any = np.ascontiguousarray(array).reshape(-1)
+    return pickle.PickleBuffer(flat.view(np.uint8))
 
 
 def tensor_in(plain: Tuple[Any, ...]) -> WireTensor:
@@ -109,13 +140,28 @@ def tensor_in(plain: Tuple[Any, ...]) -> WireTensor:
 
 
 def request_out(request: WireRequest) -> Tuple[Any, ...]:
-    """A request as plain data."""
-    return ([tensor_out(tensor) for tensor in request.inputs], {n: getattr(request, n) for n in _REQUEST_FIELDS})
+    """A request as plain data, in the order of its fields."""
+    return (
+        [tensor_out(tensor) for tensor in request.inputs],
+        request.requested_outputs,
+        request.request_id,
+        request.correlation_id,
+        request.flags,
+        request.timeout_us,
+        request.priority,
+        request.parameters,
+        request.model_name,
+        request.model_version,
+        request.preferred_memory,
+        request.trace,
+        request.cancelled,
+        request.key,
+    )
 
 
 def request_in(plain: Tuple[Any, ...]) -> WireRequest:
-    inputs, fields = plain
-    return WireRequest([tensor_in(tensor) for tensor in inputs], **fields)
+    inputs, *fields = plain
+    return WireRequest([tensor_in(tensor) for tensor in inputs], *fields)
 
 
 def response_out(response: Optional[WireResponse]) -> Optional[Tuple[Any, ...]]:
