@@ -708,6 +708,10 @@ EXAMPLES: dict[str, Example] = {
         model(GOOD_CONFIG + 'default_model_filename: "my.model.py"\n', None, m__1__my_DOT_model_DOT_py=MODEL_PY),
         model(GOOD_CONFIG + 'default_model_filename: "my-model.py"\n', None, **{"m__1__my-model_DOT_py": MODEL_PY}),
     ),
+    "TPB1729": Example(
+        model(GOOD_CONFIG + GOOD_WARMUP, MODEL_PY.partition("return [")[0] + "return []\n"),
+        model(GOOD_CONFIG + GOOD_WARMUP, ECHO_PY),
+    ),
     "TPB1745": source(
         MODEL_PY.replace(
             "rows = np",

@@ -12,6 +12,7 @@ from triton_pyb.check.module_search import shadowed_by
 from triton_pyb.check.python_source import PythonSource
 from triton_pyb.check.python_walk import Function, dotted, literal
 from triton_pyb.check.rules.python_model import SourceRule
+from triton_pyb.check.rules.warmup import samples
 from triton_pyb.config.pbtxt import type_named
 from triton_pyb.runtime.dtypes import wire_name
 from triton_pyb.runtime.errors import did_you_mean
@@ -162,6 +163,92 @@ class WrongResponseContainer(TrapRule):
                 what = "one bare InferenceResponse"
             if what:
                 yield self.found(model, source.place(node), what=what)
+
+
+class WarmupAnswer(SourceRule):
+    """execute certainly answers with something that is no answer, and a warmup sample runs it while the model loads.
+
+    A list with something else in it is refused; None instead of a response leaves the server waiting for ever.
+
+    Source: measured on 24.10 ("failed to run warmup sample"); python_backend/src/pb_stub.cc.
+    """
+
+    code = "TPB1729"
+    stage = "load"
+    message = "execute() {what}, and warmup sample '{sample}' runs it: {effect}"
+    fix = "{repair}"
+    said = (
+        "Invalid argument: failed to run warmup sample '{sample}': Failed to process the request(s) for model "
+        "'{model}_0', message: {text}"
+    )
+
+    def source(self, model: Model, source: PythonSource) -> Iterator[Finding]:
+        function, run = source.method("execute"), samples(model)
+        completion = source.completion
+        if not run or source.model_class is None or completion is not None and not completion.certain:
+            return
+        policy = completion.config.get("model_transaction_policy", {}) if completion is not None else {}
+        decoupled = _decoupled(model) or bool(policy.get("decoupled"))
+        if function is None:
+            what, text = "is not there", "" if source.may_have("execute") else "does not implement `execute` method."
+        else:
+            what, text = _wrong_answer(model, source, function, decoupled)
+        if not what or function is None and not text:
+            return
+        hangs = text == "hang"
+        yield self.found(
+            model,
+            source.place(function if function is not None else source.model_class),
+            stage="hang" if hangs else None,
+            said="" if hangs else None,
+            what=what,
+            text="Python model " if function is None else text,
+            sample=run[0]["name"],
+            effect="the server start hangs" if hangs else "the model does not load",
+            repair="send the responses and return None"
+            if decoupled
+            else "return one InferenceResponse for each request",
+        )
+
+
+def _wrong_answer(model: Model, source: PythonSource, function: Function, decoupled: bool) -> tuple[str, str]:
+    """What execute certainly returns that is no answer, and the server's words, ``"hang"`` when it has none."""
+    returns = list(own_nodes(function, ast.Return))
+    last = function.body[-1]
+    generates = any(isinstance(node, (ast.Yield, ast.YieldFrom)) for node in ast.walk(function))
+    if generates or not isinstance(function, ast.FunctionDef) or any(isinstance(s, ast.Raise) for s in function.body):
+        return "", ""
+    if len(returns) > 1 or returns and returns[0] is not last:
+        return "", ""
+    value = returns[0].value if returns else None
+    items = value.elts if isinstance(value, ast.List) else None
+    sends = source.uses_attribute("get_response_sender")
+    if decoupled:
+        if isinstance(value, (ast.List, ast.ListComp, ast.Tuple, ast.Dict)):
+            text = (
+                f"Python model '{model.name}_0' is using the decoupled mode and the execute function must return None."
+            )
+            return "returns a value in a decoupled model", text
+        if value is not None and not _is_none(value) or sends:
+            return "", ""
+        return "never asks for a response sender", "hang"
+    if value is None or _is_none(value):
+        return ("", "") if sends else ("returns None" if returns else "has no return", "hang")
+    if items and all(_is_none(item) for item in items):
+        return "returns [None]", "hang"
+    if items == []:
+        text = "Number of InferenceResponse objects do not match the number of InferenceRequest objects."
+        return "returns an empty list", text
+    if isinstance(value, (ast.Tuple, ast.Dict)):
+        kind = "tuple" if isinstance(value, ast.Tuple) else "dict"
+        return f"returns a {kind}", f"Expected a list in the execute return, found type '<class '{kind}'>'."
+    if isinstance(value, ast.Call) and _pb_name(source, dotted(value.func)) == "InferenceResponse":
+        return "returns one bare InferenceResponse", "Expected a list in the execute return, found type "
+    if items and isinstance(items[0], ast.Constant) and len(items) == 1:
+        kind = type(items[0].value).__name__
+        text = "Expected an 'InferenceResponse' object in the execute function return list, found type "
+        return "returns something else than responses", f"{text}'<class '{kind}'>'."
+    return "", ""
 
 
 class UndeclaredOutput(TrapRule):

@@ -262,7 +262,7 @@ class GroupNameInShell(ModelRule):
 
     def check(self, model: Model) -> Iterator[Finding]:
         for name, _, group in groups(model):
-            match = _SHELL_COMMAND.search(group["name"]) if not group["passive"] else None
+            match = _SHELL_COMMAND.search(group["name"])
             if match is None:
                 continue
             splits = match.group().isspace() or match.group()[0] == "{"

@@ -336,7 +336,10 @@ class BatchTensorKind(IoRule):
         for kind in ("batch_input", "batch_output"):
             for tensor in model.tensors(kind):
                 if isinstance(tensor["kind"], int) and not model.is_ensemble:
-                    yield Rule.found(self, model, tensor.entry("kind"), kind=kind, got=tensor["kind"])
+                    values = {"kind": kind, "got": tensor["kind"]}
+                    if model.target.strict:  # ValidateBatchIO comes first then
+                        values["said"] = f"unknown {kind.replace('_', ' ')} kind '' for {model.name}"
+                    yield self.found(model, tensor.entry("kind"), **values)
 
 
 class BatchOutputWithoutTarget(IoRule):
@@ -369,8 +372,13 @@ class BatchInputType(IoRule):
 
     def check(self, model: Model) -> Iterator[Finding]:
         for tensor in model.tensors("batch_input"):
-            if tensor["data_type"] not in ("TYPE_INT32", "TYPE_FP32"):
-                yield self.found(model, tensor.entry("data_type") or tensor, got=tensor["data_type"])
+            got, said = tensor["data_type"], dict[str, str]()
+            if isinstance(got, int):
+                said = {"said": BatchTensorKind.said}
+            elif got == "TYPE_INVALID" and not model.target.strict:
+                said = {"said": "Invalid argument: unexpected batch input data type 'TYPE_INVALID'"}
+            if got not in ("TYPE_INT32", "TYPE_FP32"):
+                yield self.found(model, tensor.entry("data_type") or tensor, got=got, **said)
 
 
 class BatchTensorUnknownName(IoRule):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator
 from typing import Any
@@ -16,6 +17,8 @@ from triton_pyb.runtime.dtypes import wire_name
 from triton_pyb.runtime.errors import did_you_mean
 
 _KINDS_OF_DATA = ("zero_data", "random_data", "input_data_file")
+#: A larger file of strings is not read.
+_MOST_BYTES = 16 * 1024 * 1024
 _NO_ID = "[request id: <id_unknown>] "
 
 
@@ -71,15 +74,22 @@ class WarmupWithoutData(WarmupRule):
     fix = "add zero_data: true, random_data: true or input_data_file"
     said = "Invalid argument: " + _NO_ID + "warmup setting expects input '{name}' to have input_data_type set"
 
-    def sample_input(self, model: Model, sample: Message, name: str, entry: Entry) -> Iterator[Finding]:
-        if not any(kind in entry.value for kind in _KINDS_OF_DATA):
-            yield self.found(model, entry, name=name)
+    def check(self, model: Model) -> Iterator[Finding]:
+        for sample in samples(model):
+            for name, entry in sample.map("inputs").items():
+                given = entry.value.entries if isinstance(entry.value, Message) else {}
+                if not any(kind in given for kind in _KINDS_OF_DATA):
+                    yield self.found(model, entry, name=name)
 
 
 class WarmupFile(WarmupRule):
-    """The data file of a warmup input is not in `warmup/`, or is too short.
+    """The data file of a warmup input is not in `warmup/`, is too short, or does not hold the strings it should.
 
-    Source: core/src/filesystem/implementations/local.h:194 and backend_model_instance.cc:484 (24.10).
+    A file for TYPE_STRING holds each string behind its length, 4 bytes little endian; for one item, whatever the
+    batch_size.
+
+    Source: core/src/filesystem/implementations/local.h:194, backend_model_instance.cc:484 and infer_request.cc,
+    ValidateBytesInputs (24.10).
     """
 
     code = "TPB1403"
@@ -111,10 +121,49 @@ class WarmupFile(WarmupRule):
                 f"{file}only has {have} bytes"
             )
             yield self.found(model, where, path=shown, why=f"has {have} bytes, {size} are needed", size=size, what=what)
+        elif value["data_type"] == "TYPE_STRING" and value["dims"] and min(value["dims"]) > 0:
+            count = math.prod(value["dims"])
+            why, what = _strings_fault(path, count, f"inference input '{name}'", model.name, sample["name"])
+            if why:
+                fix = f"write {count} strings there, each behind its length as 4 bytes"
+                yield self.found(model, where, path=shown, why=why, what=what, fix=fix)
+
+
+def _strings_fault(path: str, count: int, which: str, model: str, sample: str) -> tuple[str, str]:
+    """What is wrong with a file of `count` strings, in our words and in the server's."""
+    try:
+        with open(path, "rb") as stream:
+            data = stream.read(_MOST_BYTES)
+    except OSError:
+        return "", ""
+    where = f"Invalid argument: {_NO_ID}"
+    at, found = 0, 0
+    while at < len(data):
+        rest = len(data) - at
+        if rest < 4:
+            said = f"incomplete string length indicator for {which} for model '{model}', expecting 4 bytes but only "
+            return f"ends inside the length of string {found + 1}", f"{where}{said}{rest} bytes available."
+        length = int.from_bytes(data[at : at + 4], "little")
+        at, found = at + 4 + length, found + 1
+        if found > count:
+            said = f"unexpected number of string elements {found} for {which} for model '{model}', expecting {count}"
+            return f"holds more than {count} strings", where + said
+    if len(data) == _MOST_BYTES:
+        return "", ""
+    if found != count:
+        said = f"expected {count} string elements for {which} for model '{model}', got {found}"
+        return f"holds {found} strings instead of {count}", where + said
+    if at > len(data):
+        said = f"incomplete string data for {which}, expecting string of length {length} but only "
+        said = (
+            f"Invalid argument: failed to run warmup sample '{sample}': {said}{len(data) - at + length} bytes available"
+        )
+        return f"ends inside string {found}", said
+    return "", ""
 
 
 class WarmupMissingInput(ModelRule):
-    """A warmup sample lacks an input that the model requires.
+    """A warmup sample lacks an input that the model requires, or gives none at all to a model that batches.
 
     Source: core/src/infer_request.cc:1278 (24.10).
     """
@@ -122,7 +171,7 @@ class WarmupMissingInput(ModelRule):
     code = "TPB1404"
     needs = frozenset({"config", "single"})
     stage = "load"
-    message = "warmup sample '{sample}' gives no input '{name}'{hint}"
+    message = "warmup sample '{sample}' gives no input{which}{hint}"
     fix = "add it to the inputs of the sample, or make it optional"
     said = (
         "Invalid argument: " + _NO_ID + "expected {count} inputs but got {given} inputs for model '{model}'. Got "
@@ -144,9 +193,15 @@ class WarmupMissingInput(ModelRule):
                     "got": ",".join(f"'{n}'" for n in known),
                     "missing": ",".join(f"'{n}'" for n in missing),
                     "sample": sample["name"],
+                    "which": f" '{name}'",
                     "hint": did_you_mean(name, [n for n in given if n not in names]),
                 }
                 yield self.found(model, sample, name=name, **values)
+            if not given and not missing and model.is_python and model.max_batch_size > 0:
+                said = (
+                    f"Invalid argument: failed to run warmup sample '{sample['name']}': {_NO_ID}out of bounds index 0"
+                )
+                yield self.found(model, sample, sample=sample["name"], which=" at all", hint="", said=said)
 
 
 class WarmupUnknownInput(WarmupRule):
