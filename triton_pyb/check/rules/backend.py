@@ -382,7 +382,7 @@ class BatchStrategy(ModelRule):
         ):
             what = f"Not found: Batching library path not found: {path}"
             yield self.found(model, entry, why=f'is "{path}", which does not exist', what=what)
-        elif os.path.isfile(path.replace("\0", "")) and not _is_library(path.replace("\0", "")):
+        elif os.path.exists(path.replace("\0", "")) and not _is_library(path.replace("\0", "")):
             what = f"Not found: unable to load shared library: {path}: "
             yield self.found(model, entry, why=f'is "{path}", which is no shared library', what=what)
 
@@ -391,6 +391,8 @@ def _is_library(path: str) -> bool:
     try:
         with open(path, "rb") as stream:
             return stream.read(4) == b"\x7fELF"
+    except IsADirectoryError:
+        return False
     except OSError:
         return True
 

@@ -162,7 +162,7 @@ class ModelPySyntax(SourceRule):
             older = sys.version_info[:2] < model.target.python
             newer = f" (read by Python {sys.version_info[0]}.{sys.version_info[1]})" if older else ""
             text = (error.msg or "invalid syntax").split("\n")[0]
-            said = None if error.lineno is not None else f"Internal: {type(error).__name__}: {text}"
+            said = None if error.lineno is not None else "Internal: {kind}: {text}"
             yield self.found(
                 model,
                 place,
@@ -308,13 +308,21 @@ class MethodSignature(SourceRule):
                 continue
             what = unfit(function, given + (not _is_static(function)))
             if what:
-                at_load = name in ("__new__", "__init__", "initialize")
+                warmed = samples(model) if name == "execute" else []
+                at_load = name in ("__new__", "__init__", "initialize") or bool(warmed)
+                said = None if at_load else ""
+                if warmed:
+                    said = (
+                        "Invalid argument: failed to run warmup sample '{sample}': Failed to process the request(s) "
+                        "for model '{model}_0', message: " + self.said.removeprefix("Internal: ")
+                    )
                 yield self.found(
                     model,
                     source.place(function),
                     severity="error" if at_load else "warning",
                     stage=None if at_load else "",
-                    said=None if at_load else "",
+                    said=said,
+                    sample=warmed[0]["name"] if warmed else "",
                     method="<lambda>" if isinstance(function, ast.Lambda) else name,
                     written=ast.unparse(function.args),
                     given=spoken,

@@ -28,6 +28,10 @@ ELEMENT_BYTES = {
 }
 
 
+#: So many elements no machine can hold: allocating them ends the process.
+_MORE_THAN_MEMORY = 2**44
+
+
 def byte_size(data_type: Any, dims: list[int]) -> int:
     """What a tensor of these dims takes; -1 when a dim varies."""
     if any(dim < 0 for dim in dims):
@@ -384,9 +388,9 @@ class InitialStateDims(StateRule):
                 f"'initial_state' dim for input name '{name}' doesn't match 'state' dim description. "
                 f"{first[0]} != {first[1]}"
             )
-        elif any(dim < -1 for dim in got):
+        elif math.prod(got) < 0 or math.prod(got) >= _MORE_THAN_MEMORY:
             what, stage = "", "crash"
-            why = ": the whole server dies of a negative size"
+            why = ": the whole server dies of the size"
         else:
             return
         where = initial.entry("dims") or initial

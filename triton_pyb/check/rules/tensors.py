@@ -338,7 +338,7 @@ class BatchTensorKind(IoRule):
                 if isinstance(tensor["kind"], int) and not model.is_ensemble:
                     values = {"kind": kind, "got": tensor["kind"]}
                     if model.target.strict:  # ValidateBatchIO comes first then
-                        values["said"] = f"unknown {kind.replace('_', ' ')} kind '' for {model.name}"
+                        values["said"] = f"unknown {kind.replace('_', ' ')} kind '' for {{model}}"
                     yield self.found(model, tensor.entry("kind"), **values)
 
 

@@ -198,9 +198,7 @@ class WarmupMissingInput(ModelRule):
                 }
                 yield self.found(model, sample, name=name, **values)
             if not given and not missing and model.is_python and model.max_batch_size > 0:
-                said = (
-                    f"Invalid argument: failed to run warmup sample '{sample['name']}': {_NO_ID}out of bounds index 0"
-                )
+                said = "Invalid argument: failed to run warmup sample '{sample}': " + _NO_ID + "out of bounds index 0"
                 yield self.found(model, sample, sample=sample["name"], which=" at all", hint="", said=said)
 
 
