@@ -21,6 +21,7 @@ OTHER_BACKENDS = frozenset(
     {"tensorrtllm", "vllm", "fastertransformer", "armnn_tflite", "paddle", "fastdeploy", "pytorch_aoti"}
     | {"rapids_triton", "redisai", "tvm", "neuron", "hugectr", "hps", "nvtabular", "mlir", "lmdeploy"}
     | {"turbomind", "llamacpp", "ctranslate2", "xgboost", "caffe2", "distributed_addsub", "dist_addsub"}
+    | {"diffusion", "minimal", "recommended"}
 )
 
 
