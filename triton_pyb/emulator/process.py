@@ -8,12 +8,12 @@ import queue
 import select
 import socket
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable
 from typing import Any
 
+from . import embedding
 from .desk import Desk
 from .messages import FINAL, WireFault, WireRequest, WireResponse, unhealthy
 from .stub.errors import EmulatorError
@@ -22,26 +22,6 @@ from .stub.wire import Channel, request_in, request_out, response_in, response_o
 Respond = Callable[[int, WireResponse | None, int], None]
 
 _PIPE_BYTES = 65536  # all that a pipe holds
-
-_STUB_FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "stub")
-
-# The stub's package gets a private name and sys.path its own first entry back: the model's imports see nothing of us.
-_BOOTSTRAP = """
-import sys
-if sys.path and sys.path[0] == "":
-    del sys.path[0]
-import importlib.util
-folder, *descriptors = sys.argv[1:]
-sys.argv[:] = [""]
-spec = importlib.util.spec_from_file_location(
-    "_triton_pyb_stub", folder + "/__init__.py", submodule_search_locations=[folder])
-package = importlib.util.module_from_spec(spec)
-sys.modules["_triton_pyb_stub"] = package
-spec.loader.exec_module(package)
-from _triton_pyb_stub import child
-del spec, package, folder
-child.main(*map(int, descriptors))
-"""
 
 
 class ModelDied(Exception):
@@ -74,7 +54,9 @@ class ModelProcess:
     callback cannot stop the process from being heard.
     """
 
-    def __init__(self, name: str, python: str | None, cwd: str | None, environment: dict[str, str], host: Any) -> None:
+    def __init__(
+        self, name: str, python: str | None, cwd: str | None, environment: dict[str, str], host: Any, release: str
+    ) -> None:
         self.name = name
         self._desk = Desk(host)
         self._host = host
@@ -91,15 +73,16 @@ class ModelProcess:
         self.dead = False
         (work, their_work), (talk, their_talk) = socket.socketpair(), socket.socketpair()
         descriptors = [their_work.fileno(), their_talk.fileno()]
+        arguments, variables = embedding.command(python, release, environment, descriptors)
         try:
             self._process = subprocess.Popen(
-                [python or sys.executable, "-u", "-c", _BOOTSTRAP, _STUB_FOLDER, *map(str, descriptors)],
+                arguments,
                 pass_fds=descriptors,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 cwd=cwd,
-                env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **environment},
+                env=variables,
             )
         finally:
             their_work.close()

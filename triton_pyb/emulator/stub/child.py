@@ -41,7 +41,7 @@ class ProcessImporter:
         if own:
             sys.path.append(os.path.dirname(folder))
         sys.path.append(surface.BACKEND_FOLDER)
-        if not os.path.exists(path):
+        if not os.path.exists(path.encode("utf-8", "surrogateescape")):  # as C++ sees it, whatever Python's locale
             raise ModelFailed(f"Python model file not found in '{path}'")
         enter(builtins.__import__, name)
         return sys.modules[name]

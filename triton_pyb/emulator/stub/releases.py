@@ -98,6 +98,9 @@ SINCE: Dict[str, str] = {
     "the readiness check sees a dead stub": "25.12",
     "is_ready": "26.03",
     "signatures use builtin generics": "24.11",  # pybind11 2.12
+    # how the stub starts Python: see `embedding`
+    "Python is isolated": "22.12",  # where it is 3.11 or later, until 24.11; pybind11 2.10
+    "the environment of Python counts": "24.11",
 }
 
 
