@@ -712,6 +712,14 @@ EXAMPLES: dict[str, Example] = {
         model(GOOD_CONFIG + GOOD_WARMUP, MODEL_PY.partition("return [")[0] + "return []\n"),
         model(GOOD_CONFIG + GOOD_WARMUP, ECHO_PY),
     ),
+    "TPB1747": source(
+        "import json\n" + method('def initialize(self, args):\n    self.config = json.load(args["model_config"])'),
+        "import json\n" + method('def initialize(self, args):\n    self.config = json.loads(args["model_config"])'),
+    ),
+    "TPB1746": source(
+        method("def initialize(self, args):\n    self.tokeniser.encode('x')"),
+        method("def initialize(self, args):\n    self.tokeniser = args\n    self.tokeniser.keys()"),
+    ),
     "TPB1745": source(
         MODEL_PY.replace(
             "rows = np",

@@ -13,6 +13,7 @@ from triton_pyb.check.python_source import PythonSource
 from triton_pyb.check.python_walk import dotted, literal, within
 from triton_pyb.check.rules.python_model import SourceRule
 from triton_pyb.check.rules.python_traps import declared_names
+from triton_pyb.config.schema import model_config_type
 from triton_pyb.runtime.errors import did_you_mean
 
 #: What exists in every module beside the builtins.
@@ -303,6 +304,101 @@ class ConfigurationIsText(LoadOrLater):
                 yield self.at(model, source, node, id(node) in certain)
 
 
+class ArgumentMisused(LoadOrLater):
+    """initialize() takes its `args`, or the configuration in them, for something else than they are.
+
+    `args` is a dict of text; `json.loads(args["model_config"])` is a dict with the fields of config.pbtxt; data types
+    are spelled `TYPE_FP32` in it.
+
+    Source: measured on 24.10 (AttributeError, TypeError and KeyError in initialize).
+    """
+
+    code = "TPB1747"
+    message = "{text}"
+    fix = "{repair}"
+    said = "Internal: {text}"
+
+    def source(self, model: Model, source: PythonSource) -> Iterator[Finding]:
+        function = source.method("initialize")
+        if function is None or len(function.args.args) < 2:
+            return
+        origin = Origins(function)
+        certain = certain_nodes(source)
+        for node in ast.walk(function):
+            text, repair = _misuse(origin, source, node) if id(node) in certain else ("", "")
+            if text:
+                yield self.at(model, source, node, True, text=text, repair=repair)
+
+
+def _misuse(origin: Origins, source: PythonSource, node: ast.AST) -> tuple[str, str]:
+    """What Python says to a node, and the repair; empty when it says nothing."""
+    if isinstance(node, ast.Call) and node.args:
+        called, argument = dotted(node.func), node.args[0]
+        if called == "json.load" and origin.is_text(argument):
+            return "AttributeError: 'str' object has no attribute 'read'", "write json.loads"
+        if called == "json.loads" and origin.is_args(argument):
+            said = "TypeError: the JSON object must be str, bytes or bytearray, not dict"
+            return said, f'write json.loads({ast.unparse(argument)}["model_config"])'
+        holder, _, last = called.rpartition(".")
+        if last == "triton_string_to_numpy" and holder in source.pb_utils_names:
+            wanted = literal(argument)
+            if isinstance(wanted, str) and wanted not in _DATA_TYPES:
+                return f"KeyError: '{printable(wanted)}'", "write a data_type as in config.pbtxt, such as TYPE_FP32"
+    elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load) and not hasattr(dict, node.attr):
+        if origin.is_args(node.value) or origin.is_config(node.value):
+            repair = f'write {ast.unparse(node.value)}["{node.attr}"]'
+            return f"AttributeError: 'dict' object has no attribute '{node.attr}'", repair
+    elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and origin.is_config(node.value):
+        fields = model_config_type().fields
+        key = literal(node.slice)
+        if isinstance(key, str) and key not in fields and key not in origin.stored:
+            return f"KeyError: '{printable(key)}'", f"read a field of config.pbtxt{did_you_mean(key, fields)}"
+    return "", ""
+
+
+_DATA_TYPES = frozenset(
+    "TYPE_BOOL TYPE_INT8 TYPE_INT16 TYPE_INT32 TYPE_INT64 TYPE_UINT8 TYPE_UINT16 TYPE_UINT32 TYPE_UINT64 TYPE_FP16 "
+    "TYPE_FP32 TYPE_FP64 TYPE_STRING TYPE_BF16".split()
+)
+
+
+class UnknownSelfAttribute(LoadOrLater):
+    """An attribute of `self` is read that nothing in the file ever sets.
+
+    Source: Python's AttributeError, passed on by python_backend/src/pb_stub.cc.
+    """
+
+    code = "TPB1746"
+    message = "self has no attribute '{name}'{hint}"
+    fix = "set self.{name} first, or write one that exists"
+    said = "Internal: AttributeError: 'TritonPythonModel' object has no attribute '{name}'"
+
+    def source(self, model: Model, source: PythonSource) -> Iterator[Finding]:
+        if source.model_class is None or source.inherits or any(word in source.data for word in _SETS_ATTRIBUTES):
+            return
+        known = {node.attr for node in source.nodes(ast.Attribute) if not isinstance(node.ctx, ast.Load)}
+        for node in source.model_class.body:
+            known |= {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
+            known |= {getattr(node, "name", "")}
+        certain = certain_nodes(source)
+        for name in ("__init__", "initialize", "execute", "finalize"):
+            function = source.method(name)
+            if function is None or not function.args.args:
+                continue
+            own = function.args.args[0].arg
+            for inner in ast.walk(function):
+                if isinstance(inner, ast.Attribute) and isinstance(inner.value, ast.Name) and inner.value.id == own:
+                    if inner.attr not in known and not inner.attr.startswith("__"):
+                        known.add(inner.attr)
+                        hint = did_you_mean(inner.attr, sorted(known - {inner.attr, ""}))
+                        is_certain = id(inner) in certain
+                        yield self.at(model, source, inner, is_certain, name=inner.attr, hint=hint)
+
+
+#: What may set an attribute without its name.
+_SETS_ATTRIBUTES = (b"setattr", b"__dict__", b"vars(", b"__getattr__", b"__slots__")
+
+
 class UndeclaredParameter(LoadOrLater):
     """initialize() reads a parameter that config.pbtxt does not have.
 
@@ -335,6 +431,8 @@ class Origins:
     def __init__(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         self.argument = function.args.args[-1].arg
         self.values: dict[str, ast.expr | None] = {}
+        subscripts = [node for node in ast.walk(function) if isinstance(node, ast.Subscript)]
+        self.stored = {literal(node.slice) for node in subscripts if not isinstance(node.ctx, ast.Load)}
         for node in ast.walk(function):
             for target in node.targets if isinstance(node, ast.Assign) else ():
                 name = ast.unparse(target)
@@ -377,7 +475,16 @@ class Origins:
         node = self._followed(node)
         if not isinstance(node, ast.Subscript) or literal(node.slice) != "parameters":
             return False
-        read = self._followed(node.value)
+        return self.is_config(node.value)
+
+    def is_args(self, node: ast.expr) -> bool:
+        """True for the argument of initialize()."""
+        node = self._followed(node)
+        return isinstance(node, ast.Name) and node.id == self.argument
+
+    def is_config(self, node: ast.expr) -> bool:
+        """True for ``json.loads(args["model_config"])``."""
+        read = self._followed(node)
         return (
             isinstance(read, ast.Call)
             and dotted(read.func) in ("json.loads", "loads")
