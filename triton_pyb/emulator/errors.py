@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from triton_pyb.emulator.hints import fix_of_python
 from triton_pyb.runtime.errors import TritonPybError
 
 #: Triton's status codes and the HTTP status each is answered with.
@@ -118,7 +119,8 @@ class LoadFailed(InferenceFailed):
         else:
             message, status = f"load failed for model '{model}': {reason}\n", "INVALID_ARG"
         where = f"model '{model}': {reason}" + (f": {detail}" if detail else "")
-        super().__init__(message, status, where, f"correct the model '{model}' and load it again")
+        fix = fix_of_python(reason) or f"correct the model '{model}' and load it again"
+        super().__init__(message, status, where, fix)
         self.args = (model, stage, reason, version, code, detail)
         self.model, self.stage, self.reason = model, stage, reason
         self.version, self.reason_code = version, code
@@ -152,6 +154,9 @@ def fix_for(message: str, code: str, log: str = "", from_model: bool = False) ->
     from_model : bool
         It is known that a model worded it; else its form decides.
     """
+    of_python = fix_of_python(f"{message}\n{log}")
+    if of_python:
+        return of_python
     if code == "INTERNAL":
         if log:
             return "correct the model: the log below shows where it failed"
