@@ -30,6 +30,20 @@ def test_unreadable_configurations(tmp_path: Path) -> None:
     assert found[1].message == "config.pbtxt cannot be read: it is no regular file"
 
 
+def test_a_link_to_nothing_hides_the_model(tmp_path: Path) -> None:
+    write(model(), tmp_path)
+    (tmp_path / "m" / "1" / "weights").symlink_to("nowhere")
+    assert check(tmp_path) == []
+    (tmp_path / "m" / "data").symlink_to("nowhere")
+    (tmp_path / "m" / "loop").symlink_to("loop")
+    found = check(tmp_path)
+    assert [(f.code, f.stage, os.path.basename(f.place.file)) for f in found] == [
+        ("TPB1515", "poll", "data"),
+        ("TPB1515", "poll", "loop"),
+    ]
+    assert found[0].message.startswith("'data' is a link to nowhere, which does not exist")
+
+
 def test_config_that_is_a_folder_kills_the_server(tmp_path: Path) -> None:
     (tmp_path / "m" / "config.pbtxt").mkdir(parents=True)
     (found,) = check(tmp_path, select=["TPB1031"])

@@ -388,6 +388,28 @@ class ModelAsRepository(RepositoryRule):
                 yield Finding(self.code, "warning", "", self.message.format(name=name), self.fix, Place(folder))
 
 
+class DanglingLink(ModelRule):
+    """A link in the model folder leads nowhere: the server drops the model without a word.
+
+    The server asks for the kind of every entry beside config.pbtxt, and gives the model up at the first that it cannot
+    tell.  Deeper in the folder such a link does not matter.
+
+    Source: measured on 24.10 (the index holds the name alone, the log nothing).
+    """
+
+    code = "TPB1515"
+    stage = "poll"
+    message = "'{name}' is a link to {goal}, which does not exist: the server drops the model without a word"
+    fix = "remove the link, or put there what it leads to"
+
+    def check(self, model: Model) -> Iterator[Finding]:
+        for name in model.files:
+            path = os.path.join(model.path, name)
+            if os.path.islink(path) and not os.path.exists(path) and path != model.config_file:
+                values = {"name": printable(name), "goal": printable(os.readlink(path))}
+                yield self.found(model, Place(path), **values)
+
+
 class UnreadableFolder(ModelRule):
     """A model folder cannot be listed.
 
