@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.emulator.stub.kit import Answers, FakeHost, execute, executing, launch, model_folder, request
-from triton_pyb.emulator.instance import LoadError, ModelInstance
+from triton_pyb.emulator.instance import LoadError, ModelInstance, auto_complete
 
 Start = Callable[..., ModelInstance]
 _DEAD = "Stub process 'm_0_0' is not healthy."
@@ -119,3 +119,32 @@ def test_another_interpreter(start: Start, tmp_path: Path) -> None:
     os.symlink(sys.executable, link)
     instance = start(launch(executing(tmp_path, body), python=sys.executable))
     assert Path(execute(instance, request()).only().outputs[0].array[0].decode()).name in ("python3", link.name)
+
+
+def test_it_ends_as_an_interpreter_does(start: Start, tmp_path: Path) -> None:
+    """Own threads first, idle ones of an executor too, then what atexit has: in each process of the model."""
+    said = tmp_path / "said"
+    body = f"""
+    import atexit, concurrent.futures
+    def say(text):
+        with open({str(said)!r}, "a") as out:
+            out.write(text + " ")
+    atexit.register(say, "exit")
+    class TritonPythonModel:
+        @staticmethod
+        def auto_complete_config(config):
+            return config
+        def initialize(self, args):
+            self.pool = concurrent.futures.ThreadPoolExecutor(2)
+            self.pool.submit(say, "worked").result()
+            threading.Thread(target=lambda: (time.sleep(0.2), say("thread"))).start()
+        def finalize(self):
+            say("finalize")
+    """
+    folder = model_folder(tmp_path, body)
+    began = time.monotonic()
+    auto_complete(launch(folder), FakeHost())
+    assert said.read_text() == "exit "
+    start(launch(folder)).finalize()
+    assert said.read_text() == "exit worked finalize thread exit "
+    assert time.monotonic() - began < 4.0

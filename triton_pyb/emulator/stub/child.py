@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _thread
+import atexit
 import builtins
 import itertools
 import os
@@ -108,8 +109,21 @@ class PipeLink:
             self._waiting.pop(number, None)
 
 
-#: How long the author's own threads may go on after `finalize`.
+#: How long the author's own threads and exit functions may go on after `finalize`.
 _FAREWELL_S = 5.0
+
+
+def _take_leave() -> None:
+    """End the process as the interpreter of a real stub ends: threads first, then what `atexit` has."""
+    overdue = threading.Timer(_FAREWELL_S, os._exit, [0])
+    overdue.daemon = True
+    overdue.start()
+    # Ends the idle workers of executors, waits for the others.
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)  # without taking the modules apart, which is slow, and where their C code may crash
 
 
 class Process:
@@ -121,7 +135,7 @@ class Process:
         self._model: Optional[Model] = None
 
     def run(self) -> None:
-        """Work until `finalize` was done, then leave without the interpreter's farewell."""
+        """Work until `finalize` was done, then leave."""
         # Not by `threading`: a model that counts its threads must not find ours.
         _thread.start_new_thread(self._read, ())
         while True:
@@ -133,12 +147,7 @@ class Process:
             handler(*arguments)
             if task == "finalize":
                 break
-        for thread in threading.enumerate():
-            if thread is not threading.current_thread() and not thread.daemon:
-                thread.join(_FAREWELL_S)  # the interpreter of a real stub waits for them as it ends
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(0)
+        _take_leave()
 
     def _read(self) -> None:
         try:
