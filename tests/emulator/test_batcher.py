@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,10 @@ from triton_pyb.emulator.batcher import Batcher, BatchRules, next_batch
 from triton_pyb.emulator.meeting import Meeting
 from triton_pyb.emulator.messages import WireRequest, WireResponse, wire_tensor
 from triton_pyb.emulator.pending import Pending
+
+
+def _set(event: threading.Event, response: WireResponse) -> None:
+    event.set()
 
 
 def pending(rows: int = 1, columns: int = 2, extra: bool = False, **request: Any) -> Pending:
@@ -124,7 +129,7 @@ class Collected:
 
     def request(self, name: str, **request: Any) -> Pending:
         each = pending(request_id=name, **request)
-        each.deliver = lambda response: self.answers.__setitem__(name, response)
+        each.receiver = lambda response: self.answers.__setitem__(name, response)
         return each
 
 
@@ -199,7 +204,7 @@ def test_the_first_free_instance_serves() -> None:
     for _ in range(5):
         answered = threading.Event()
         each = pending()
-        each.deliver = lambda response, answered=answered: answered.set()  # type: ignore[misc]
+        each.receiver = partial(_set, answered)
         batcher.enqueue([each])
         assert answered.wait(5)
         time.sleep(0.01)

@@ -66,7 +66,7 @@ class Served:
 
             tensor = wire_tensor("IN", "FP32", np.ones(shape))
             request = WireRequest([tensor], correlation_id=correlation_id, flags=flags)
-            pending = Pending(request, rows if self.batching else 0, deliver, meeting)
+            pending = Pending(request, rows if self.batching else 0, deliver, meeting=meeting)
             meeting.hold(self.batcher, pending)
         meeting.leave()
         for answer in answers:

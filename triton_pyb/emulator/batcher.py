@@ -14,7 +14,6 @@ from functools import partial
 from typing import Any
 
 from triton_pyb.emulator.lending import lent
-from triton_pyb.emulator.messages import WireResponse
 from triton_pyb.emulator.pending import Pending
 
 _STOPPED = "Server is stopping, scheduler for model has stopped accepting new inference requests"
@@ -160,6 +159,7 @@ class Batcher:
 
     def __init__(self, config: dict[str, Any], runners: list[Runner]) -> None:
         self.rules = BatchRules.of(config)
+        self._at_once = not self.rules.enabled or not self.rules.delay_ns  # a single request never waits for others
         self._levels = _priority_levels(config.get("dynamic_batching"))
         self._default_level = (config.get("dynamic_batching") or {}).get("default_priority_level", 0)
         self._lock = threading.RLock()
@@ -203,7 +203,7 @@ class Batcher:
             return False
         with self._lock:
             free = self._idle - self._borrowed
-            if self._stopped or not free or self._waiting() or not self._goes_alone(pending):
+            if self._stopped or not free or self._waiting() or not (self._at_once or self._goes_alone(pending)):
                 return False
             pending.enqueued_ns = time.monotonic_ns()
             index = min(free)
@@ -212,18 +212,10 @@ class Batcher:
         return True
 
     def _run_borrowed(self, index: int, pending: Pending) -> None:
-        answer, answered = pending.deliver, False
-
-        def deliver(response: WireResponse) -> None:
-            nonlocal answered
-            answered = answered or response.final
-            answer(response)
-
-        pending.deliver = deliver
         try:
             self._runners[index]([pending])
         except BaseException:  # Ctrl-C in the caller's thread: the server goes on
-            if not answered:
+            if not pending.answered:
                 pending.fail("the caller was interrupted", "CANCELLED")
             raise
         finally:
@@ -240,8 +232,6 @@ class Batcher:
 
     def _goes_alone(self, pending: Pending) -> bool:
         """Whether the rules let this request go at once, by itself."""
-        if not self.rules.enabled or not self.rules.delay_ns:
-            return True
         return next_batch([pending], self.rules, 0)[0] > 0
 
     def stop(self) -> None:

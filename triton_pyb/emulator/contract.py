@@ -75,18 +75,17 @@ class Contract:
 
     def _kept(self, response: WireResponse, pending: Pending) -> bool:
         """Whether there is nothing to find; the short way for nearly every response."""
-        names = {tensor.name for tensor in response.outputs}
-        if response.dropped or len(names) != len(response.outputs):
+        asked, rows = set(pending.request.requested_outputs), pending.rows
+        if response.dropped or len(asked) != len(response.outputs):
             return False
-        return names.issuperset(pending.request.requested_outputs) and all(
-            [self._as_declared(tensor, pending.rows) for tensor in response.outputs]
-        )
-
-    def _as_declared(self, tensor: WireTensor, rows: int) -> bool:
-        datatype, dims = self.expected[tensor.name]
-        if tensor.datatype != datatype or not fits(dims, tensor.shape):
-            return False
-        return not self.batching or tensor.shape[0] == rows
+        for tensor in response.outputs:
+            datatype, dims = self.expected[tensor.name]
+            if tensor.name not in asked or tensor.datatype != datatype or not fits(dims, tensor.shape):
+                return False
+            if self.batching and tensor.shape[0] != rows:
+                return False
+            asked.remove(tensor.name)
+        return True
 
     def _findings(self, response: WireResponse, pending: Pending) -> Iterator[BrokenRule]:
         where = f"model '{self.model}'"

@@ -47,8 +47,22 @@ class Step:
 
     @classmethod
     def of(cls, step: dict[str, Any]) -> Step:
-        inputs, outputs = step["input_map"], step["output_map"]
-        return cls(step["model_name"], step["model_version"], inputs, outputs, frozenset(inputs.values()))
+        inputs = {name: step["input_map"][name] for name in unordered(step["input_map"])}
+        return cls(step["model_name"], step["model_version"], inputs, step["output_map"], frozenset(inputs.values()))
+
+
+class Plan(NamedTuple):
+    """The steps of a request for certain outputs, and what is asked of each.
+
+    Attributes
+    ----------
+    deadlocked : bool
+        They cannot make all that the request asks for.
+    """
+
+    steps: list[Step]
+    outputs: dict[Step, list[str]]
+    deadlocked: bool
 
 
 class EnsembleScheduler:
@@ -67,7 +81,7 @@ class EnsembleScheduler:
         self.outputs = {tensor["name"]: tensor for tensor in model.config["output"]}
         self.batching = model.config["max_batch_size"] > 0
         self.read = frozenset(tensor for step in self.steps for tensor in step.reads)
-        self._plans: dict[tuple[str, ...], tuple[list[Step], bool]] = {}
+        self._plans: dict[tuple[str, ...], Plan] = {}
 
     def enqueue(self, pendings: list[Pending]) -> None:
         for pending in pendings:
@@ -78,12 +92,13 @@ class EnsembleScheduler:
     def stop(self) -> None:
         """Nothing to stop: the steps have schedulers of their own."""
 
-    def plan(self, outputs: list[str]) -> tuple[list[Step], bool]:
-        """The steps that run in a request for these outputs, and whether they cannot make all of these."""
+    def plan(self, outputs: list[str]) -> Plan:
+        """What runs in a request for these outputs."""
         key = tuple(outputs)
         if key not in self._plans:
-            steps = self.needed(outputs)
-            self._plans[key] = steps, not self.reached(steps).issuperset(outputs)
+            steps, wanted = self.needed(outputs), self.read.union(outputs)
+            asked = {step: [name for name, made in step.output_map.items() if made in wanted] for step in steps}
+            self._plans[key] = Plan(steps, asked, not self.reached(steps).issuperset(outputs))
         return self._plans[key]
 
     def needed(self, outputs: list[str]) -> list[Step]:
@@ -132,11 +147,10 @@ class _Run:
         self.lock = threading.RLock()
         self.open_branches = 1
         self.failed = False
-        self.deadlocked = False
+        self.plan = scheduler.plan(pending.request.requested_outputs)
 
     def start(self, given: Settled) -> None:
-        steps, self.deadlocked = self.scheduler.plan(self.pending.request.requested_outputs)
-        _Branch(self, given, steps).advance()
+        _Branch(self, given, self.plan.steps).advance()
 
     def fork(self) -> None:
         with self.lock:
@@ -184,11 +198,14 @@ class _Branch:
             if self.run.failed:
                 return
             settled = self.settled.keys()
-            ready = [step for step in self.waiting if step.reads <= settled]
-            self.waiting = [step for step in self.waiting if step not in ready]
+            ready: list[Step] = []
+            waiting: list[Step] = []
+            for step in self.waiting:
+                (ready if step.reads <= settled else waiting).append(step)
+            self.waiting = waiting
             self.running += len(ready)
             done = not self.running
-        if done and self.run.deadlocked:
+        if done and self.run.plan.deadlocked:
             request_id = self.run.pending.request.request_id or "<id_unknown>"
             self.run.fail(WireResponse(error=WireError("INVALID_ARG", _DEADLOCK.format(request_id))))
         elif done:
@@ -199,10 +216,9 @@ class _Branch:
     def _start(self, step: Step) -> None:
         pending, scheduler = self.run.pending, self.run.scheduler
         outer = pending.request
-        wanted = scheduler.read.union(outer.requested_outputs)
         request = WireRequest(
             [],
-            [name for name, tensor_name in step.output_map.items() if tensor_name in wanted],
+            self.run.plan.outputs[step],
             outer.request_id,
             outer.correlation_id,
             outer.flags,
@@ -221,10 +237,12 @@ class _Branch:
             self.run.fail(WireResponse(error=WireError(error.code, error.message)))
 
     def _inputs(self, step: Step, model: LoadedModel) -> list[WireTensor]:
-        settled = [(name, self.settled[step.input_map[name]]) for name in unordered(step.input_map)]
-        return [
-            fitted(name, value, model.input_dims[name], model.batching) for name, value in settled if value is not None
-        ]
+        inputs = []
+        for name, tensor_name in step.input_map.items():
+            value = self.settled[tensor_name]
+            if value is not None:
+                inputs.append(fitted(name, value, model.input_dims[name], model.batching))
+        return inputs
 
     def _taker(self, step: Step, model: LoadedModel) -> Callable[[WireResponse], None]:
         taken: list[WireResponse] = []

@@ -59,8 +59,12 @@ class InlineModel:
 
     def execute(self, requests: list[WireRequest], respond: Respond) -> WireFault | None:
         """Run a batch on this thread."""
+        for request in requests:
+            for tensor in request.inputs:
+                # Memory of its own: what a model writes through DLPack must not reach the sender's arrays.
+                tensor.array = tensor.array.copy()
         with self._lock, current.running(self._model):
-            return self._model.execute([_private(request) for request in requests], respond)
+            return self._model.execute(requests, respond)
 
     def cancel(self, key: int) -> None:
         self._stub.cancelled.add(key)
@@ -73,10 +77,3 @@ class InlineModel:
         with current.running(self._model):
             self._model.finalize()
         current.dismiss(self._model)
-
-
-def _private(request: WireRequest) -> WireRequest:
-    """The request on memory of its own: what a model writes through DLPack must not reach the sender's arrays."""
-    for tensor in request.inputs:
-        tensor.array = tensor.array.copy()
-    return request

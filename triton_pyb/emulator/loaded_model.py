@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from triton_pyb.emulator import meeting as meetings
 from triton_pyb.emulator.contract import Contract
 from triton_pyb.emulator.instance import Host, ModelInstance
 from triton_pyb.emulator.log import Record
@@ -125,29 +124,24 @@ class LoadedModel:
         """
         assert self._scheduler is not None
         rows = self.rules.normalize(request)
-        pending = Pending(request, rows, self._counted(deliver), meeting, chain)
+        with self._lock:
+            self._unanswered += 1
+        pending = Pending(request, rows, deliver, self._left, meeting, chain)
         if 0 < len(self.instances) <= chain.count(self.name):
             pending.deliver(WireResponse(fault=_ring((*chain, self.name))))
             return
         if self.is_ensemble:
             self._scheduler.enqueue([pending])  # an ensemble queues nothing itself: its steps do
+        elif meeting is None:
+            self._scheduler.enqueue([pending])
         else:
-            meetings.submit(self._scheduler, pending)
+            meeting.hold(self._scheduler, pending)
 
-    def _counted(self, deliver: Deliver) -> Deliver:
+    def _left(self) -> None:
         with self._lock:
-            self._unanswered += 1
-
-        def delivered(response: WireResponse) -> None:
-            final = response.final  # before it is somebody else's
-            deliver(response)
-            if final:
-                with self._lock:
-                    self._unanswered -= 1
-                    if self._finishing and not self._unanswered:
-                        self._answered.notify_all()
-
-        return delivered
+            self._unanswered -= 1
+            if self._finishing and not self._unanswered:
+                self._answered.notify_all()
 
     def cancel(self, request: WireRequest) -> None:
         """The client went away; what runs may look at `is_cancelled()`."""
@@ -237,17 +231,23 @@ class _Execution:
         self._started_ns = time.monotonic_ns()
 
     def run(self) -> None:
+        requests: list[WireRequest] = []
+        rows, chain = 0, self._batch[0].chain
         for pending in self._batch:
             pending.started_ns = self._started_ns
-        if self._runner.batching and not any([pending.rows for pending in self._batch]):
+            requests.append(pending.request)
+            rows += pending.rows
+            if len(pending.chain) > len(chain):
+                chain = pending.chain
+        if self._runner.batching and not rows:
             # ProcessRequests of python_be.cc returns at a total batch size of 0 and forgets the requests.
             for index in range(len(self._batch)):
                 self._finish(index, WireResponse(fault=_no_rows(self._runner.model.name)))
             return
         host = self._runner.host
-        host.chain = (*max([pending.chain for pending in self._batch], key=len), host.caller)
+        host.chain = (*chain, host.caller)
         host.listening[id(self)] = self._logged
-        fault = self._runner.instance.execute([pending.request for pending in self._batch], self._respond)
+        fault = self._runner.instance.execute(requests, self._respond)
         host.chain = ()
         self._count()
         if fault is not None:

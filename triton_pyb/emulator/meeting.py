@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from typing import Protocol
 
-from triton_pyb.emulator.messages import WireResponse
 from triton_pyb.emulator.pending import Pending
 
 
@@ -28,16 +27,8 @@ class Meeting:
         self._busy = 1  # the caller of infer_many, until it has submitted everything
 
     def hold(self, queue: Queue, pending: Pending) -> None:
-        """Take a request in; its answer frees its place."""
-        deliver = pending.deliver
-
-        def delivered(response: WireResponse) -> None:
-            final = response.final  # before it is somebody else's
-            deliver(response)  # may hold the next step's requests
-            if final:
-                self.leave()
-
-        pending.deliver = delivered
+        """Take a request in; its last answer frees its place."""
+        pending.held = True
         with self._lock:
             self._held.append((queue, pending))
 

@@ -22,6 +22,14 @@ class Pending:
 
     Attributes
     ----------
+    receiver : callable
+        Gets every response; use `deliver`.
+    leaving : callable
+        Called after the last response was delivered.
+    answered : bool
+        The last response was delivered, or is just being delivered.
+    held : bool
+        The meeting counts it until it is answered.
     rows : int
         The batch size; 0 for a model without batching.
     meeting : Meeting
@@ -32,16 +40,28 @@ class Pending:
 
     request: WireRequest
     rows: int
-    deliver: Deliver
+    receiver: Deliver
+    leaving: Callable[[], None] | None = None
     meeting: Meeting | None = None
     chain: tuple[str, ...] = ()
     enqueued_ns: int = field(default_factory=time.monotonic_ns)
     started_ns: int = 0
+    answered: bool = False
+    held: bool = False
 
     @property
     def size(self) -> int:
         """What this request adds to a batch: a request without a batch axis counts as one."""
         return max(1, self.rows)
+
+    def deliver(self, response: WireResponse) -> None:
+        final = self.answered = self.answered or response.final  # read here: then it is somebody else's
+        self.receiver(response)  # may hold the next step's requests
+        if final:
+            if self.leaving is not None:
+                self.leaving()
+            if self.held and self.meeting is not None:
+                self.meeting.leave()
 
     def fail(self, message: str, code: str = "INTERNAL", stage: str = "execution") -> None:
         """Answer with an error; nothing may follow."""

@@ -34,7 +34,9 @@ class _Batch:
     def __init__(self, size: int, respond: Respond) -> None:
         self.respond = respond
         self.open = set(range(size))
-        self.executed = threading.Event()
+        self.over = False  # `execute` has returned
+        self.executed = threading.Lock()  # free from then on; an Event costs five times as much
+        self.executed.acquire()
         self.fault: WireFault | None = None
 
 
@@ -153,7 +155,8 @@ class ModelProcess:
                 self._process.kill()  # perhaps in the middle of a message: what follows has no meaning any more
             raise
         finally:
-            batch.executed.set()
+            batch.over = True
+            batch.executed.release()
             if self.dead:
                 self._answer_for(batch)
             self._quiet_until_s = time.monotonic() + _QUIET_S
@@ -197,7 +200,7 @@ class ModelProcess:
         after_s : float
             How long the caller has waited, for the message.
         """
-        running = [batch for batch in list(self._batches.values()) if not batch.executed.is_set()]
+        running = [batch for batch in list(self._batches.values()) if not batch.over]
         for batch in running:
             batch.open.clear()  # the fault answers for all that are open
             batch.fault = WireFault(
@@ -318,7 +321,8 @@ class ModelProcess:
             if kind == "respond":
                 batch = self._batches.get(arguments[0])
                 if batch is not None:
-                    batch.executed.wait()  # what it sent before its end comes first
+                    with batch.executed:  # what it sent before its end comes first
+                        pass
                     self._respond(*arguments)
             elif kind == "done":
                 self._done.put(tuple(arguments))
@@ -345,7 +349,7 @@ class ModelProcess:
 
     def _forget(self, number: int) -> None:
         batch = self._batches.get(number)
-        if batch is not None and batch.executed.is_set() and not batch.open:
+        if batch is not None and batch.over and not batch.open:
             with self._lock:
                 self._batches.pop(number, None)
 
@@ -356,7 +360,7 @@ class ModelProcess:
             self._batches.clear()
         self._done.put((None, None))
         for batch in batches:
-            if batch.executed.is_set():
+            if batch.over:
                 self._answer_for(batch)
 
     def _answer_for(self, batch: _Batch) -> None:

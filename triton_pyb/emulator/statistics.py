@@ -55,11 +55,12 @@ class Statistics:
     def executed(self, rows: list[int], compute_ns: int, queue_ns: list[int]) -> None:
         """One `execute` ran, on requests of these many rows."""
         requests, total = len(rows), sum([count or 1 for count in rows])
+        batch = tuple(rows)
         with self._lock:
-            self.last_inference = int(time.time() * 1000)
+            self.last_inference = time.time_ns() // 1_000_000
             self.execution_count += 1
             self.inference_count += total
-            self.batches[tuple(rows)] += 1
+            self.batches[batch] = self.batches.get(batch, 0) + 1
             if total not in self.batch_sizes:
                 self.batch_sizes[total] = _Duration()
             self.batch_sizes[total].add(compute_ns)

@@ -49,6 +49,13 @@ class RequestRules:
         self._required = [tensor["name"] for tensor in config["input"] if not tensor.get("optional")]
         self._most = len(config["input"])
         self._outputs = list(dict.fromkeys(tensor["name"] for tensor in config["output"]))
+        self._takes_one = len(self._required) <= 1 <= self._most
+        self._known_outputs = frozenset(self._outputs)
+        self._fixed = {
+            name: (datatype, tuple(tensor["dims"]), prod(tensor["dims"]) * ITEM_BYTES[datatype])
+            for (name, tensor), datatype in zip(self._declared.items(), self._datatypes.values(), strict=True)
+            if datatype in ITEM_BYTES and datatype != "BYTES" and -1 not in tensor["dims"] and "reshape" not in tensor
+        }
 
     def normalize(self, request: WireRequest) -> int:
         """Make the request what the model will get: reshaped, in the server's order, outputs spelled out.
@@ -63,6 +70,11 @@ class RequestRules:
         RequestRefused
             With the server's text, for the first thing that is wrong; the request is as it was.
         """
+        rows = self._plain_rows(request)
+        if rows is not None:
+            request.model_name = self._model
+            request.requested_outputs = request.requested_outputs or self._outputs
+            return rows
         prefix = f"[request id: {request.request_id or '<id_unknown>'}] "
         by_name: dict[str, WireTensor] = {}
         for tensor in request.inputs:
@@ -84,6 +96,24 @@ class RequestRules:
         request.inputs = [self._reshaped(by_name[key]) for key in unordered(order)]
         request.requested_outputs, request.model_name = outputs, self._model
         return rows
+
+    def _plain_rows(self, request: WireRequest) -> int | None:
+        """The batch size of a request in which nothing is to be changed or refused: nearly every one; else None."""
+        asked = request.requested_outputs
+        if len(request.inputs) != 1 or not self._takes_one or len(set(asked)) != len(asked):
+            return None
+        tensor = request.inputs[0]
+        expected = self._fixed.get(tensor.name)
+        if expected is None or not self._known_outputs.issuperset(asked):
+            return None
+        datatype, dims, item_bytes = expected
+        if not self._batching:
+            fine = tensor.shape == dims and tensor.array.nbytes == item_bytes
+            return 0 if fine and tensor.datatype == datatype else None
+        if not tensor.shape or tensor.datatype != datatype or tensor.shape[1:] != dims:
+            return None
+        rows = tensor.shape[0]
+        return rows if 0 < rows <= self._max_batch_size and tensor.array.nbytes == rows * item_bytes else None
 
     def _requested_outputs(self, request: WireRequest) -> list[str]:
         if not request.requested_outputs:

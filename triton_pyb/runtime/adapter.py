@@ -158,16 +158,22 @@ class Adapter:
 
     def execute(self, requests: List[Any]) -> List[Any]:
         """As many responses as requests, each its own; raises for nothing that one request could cause."""
-        infos = [ReceivedInfo(request) for request in requests]
-        answers: List[Any] = [self.read(request) for request in requests]
-        readable = [index for index, tensors in enumerate(answers) if not isinstance(tensors, Refusal)]
-        ran = self.execution.run(
-            [answers[index] for index in readable],
-            [self.requested(requests[index]) for index in readable],
-            [infos[index] for index in readable],
-        )
-        for index, answer in zip(readable, ran):
-            answers[index] = answer
+        answers: List[Any] = []
+        infos: List[RequestInfo] = []
+        asked: List[Set[str]] = []
+        readable: List[int] = []
+        for index, request in enumerate(requests):
+            infos.append(ReceivedInfo(request))
+            answers.append(self.read(request))
+            if not isinstance(answers[index], Refusal):
+                readable.append(index)
+                asked.append(set(request.requested_output_names()))
+        if len(readable) == len(requests):
+            answers = self.execution.run(answers, asked, infos)
+        elif readable:
+            ran = self.execution.run([answers[i] for i in readable], asked, [infos[i] for i in readable])
+            for index, answer in zip(readable, ran):
+                answers[index] = answer
         return [self.response(answer, info) for answer, info in zip(answers, infos)]
 
     def stream(self, requests: List[Any]) -> None:
@@ -225,15 +231,14 @@ class Adapter:
 
     def read(self, request: Any) -> Any:
         """The request's arrays, or why they cannot be read: a tensor on a device that is out of reach here."""
+        tensors: Dict[str, Any] = {}  # an optional input that did not come has no entry
         try:
-            return self.tensors(request)
+            for tensor in request.inputs():
+                name = tensor.name()
+                tensors[name] = read_tensor(tensor, self.inputs.get(name), self.readonly)
         except Exception as error:
             return self.execution.refuse(error)
-
-    def tensors(self, request: Any) -> Dict[str, Any]:
-        """The request's arrays by name; an optional input that did not come has no entry."""
-        received = [(tensor.name(), tensor) for tensor in request.inputs()]
-        return {name: read_tensor(tensor, self.inputs.get(name), self.readonly) for name, tensor in received}
+        return tensors
 
     def requested(self, request: Any) -> Set[str]:
         """The outputs this client asked for."""

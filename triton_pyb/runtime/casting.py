@@ -30,6 +30,8 @@ def as_array(field: Field, value: Any) -> Any:
         return _bfloat16(value)
     if field.dtype == "BYTES":
         return _strings(value)
+    if type(value) is np.ndarray and value.dtype is field.numpy_dtype:
+        return value
     try:
         array = to_numpy(value) if is_torch(value) else np.asarray(value)
     except Exception as error:  # a ragged list, a torch.bfloat16

@@ -95,6 +95,7 @@ class Execution:
         self.model_name = model_name
         self.refusals = Refusals(model_name, place, bad_input, log)
         self.model = model or ModelInfo(model_name)
+        self.nothing_asked = Context((), (), self.model)  # for a function that takes inputs alone
         self.fatal: Optional[str] = None
         self.asks_context = any(what["kind"] == "context" for what in signature.injected.values())
         workers = signature.options.get("workers", 1)
@@ -184,7 +185,8 @@ class Execution:
             return self.stopped()
         try:
             received = receive(self.signature, tensors, self.model_name, info)
-            check_sizes(self.signature, received, self.model_name)
+            if self.signature.batch != "each":
+                check_sizes(self.signature, received, self.model_name)
         except Exception as error:
             return self.refuse(error)
         return received
@@ -270,7 +272,7 @@ class Execution:
             request.refusal = self.stopped()
             return None
         check_deadline(request.received.info)
-        return self.context([request.received], [(0, item)])
+        return self.context([request.received], [(0, item)]) if self.signature.injected else self.nothing_asked
 
     def _take(self, request: Served, item: int, value: Any, context: Context, copies: bool) -> None:
         """Check what the function returned for one item and put it into the request's answer."""
@@ -311,8 +313,7 @@ def check_deadline(info: RequestInfo) -> None:
     Unavailable
         When the client's timeout has passed.
     """
-    remaining_s = info.remaining_s
-    if remaining_s is not None and remaining_s <= 0:
+    if info.timeout_us and info.remaining_s is not None and info.remaining_s <= 0:
         raise Unavailable(f"the client's timeout of {info.timeout_us / 1e6:g} s has passed")
 
 

@@ -102,7 +102,8 @@ def item_value(field: Field, value: Any, where: str, symbols: Mapping[str, int])
         array = as_array(field, value)
     except Unwritable as bad:
         raise OutputError(bad.code, f"output '{field.name}': {bad.reason}", where, bad.fix) from None
-    array = _nothing(array, field.fixed_shape)
+    if array.shape == (0,):
+        array = _nothing(array, field.fixed_shape)
     check_shape(field, array.shape, where, symbols)
     return array
 
@@ -287,6 +288,8 @@ def _assignable(item: Any) -> Any:
 def check_shape(field: Field, shape: Any, where: str, symbols: Mapping[str, int]) -> None:
     """Rank, fixed sizes, and symbols of one item; `symbols` are those that the inputs have set."""
     expected = field.fixed_shape
+    if shape == expected and not field.symbols:
+        return
     if not fits(expected, shape):
         raise OutputError(
             "TPB204",

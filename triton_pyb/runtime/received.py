@@ -73,7 +73,8 @@ def receive(
         items = _items(field, array, model_name, received.symbols)
         counts[field.name] = len(items)
         received.columns[field.argument] = _column(field, items, model_name, received, signature)
-    _check_missing(signature, received, model_name)
+    if len(received.columns) < len(signature.inputs):
+        _check_missing(signature, received, model_name)
     if len(counts) > 1 and len(set(counts.values())) > 1:
         shown = ", ".join(f"'{name}' {count}" for name, count in counts.items())
         raise _error(
@@ -100,6 +101,8 @@ def _items(field: Field, array: Any, model_name: str, symbols: Dict[str, int]) -
     if field.shape == () and array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     expected = field.fixed_shape
+    if array.shape[1:] == expected and array.ndim:
+        return array
     shape = [int(size) for size in array.shape]
     if not shape or not fits(expected, shape[1:]):
         raise _error(

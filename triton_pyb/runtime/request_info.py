@@ -20,7 +20,10 @@ class ReceivedInfo(RequestInfo):
         self._request = request
         self._received_s = time.monotonic()
         self.timeout_us = int(_ask(request, "timeout", 0))
-        self._cancelled = getattr(request, "is_cancelled", None)
+
+    @property
+    def cancelled(self) -> bool:
+        return bool(_ask(self._request, "is_cancelled", False))
 
     @cached_property
     def request_id(self) -> str:  # type: ignore[override]

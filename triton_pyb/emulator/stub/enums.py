@@ -35,8 +35,8 @@ def build_enum(stub: Any, name: str, qualname: str, members: Dict[str, int]) -> 
     def equal(self: Any, other: Any) -> bool:
         return other is not None and bool(int(self) == other)
 
-    def construct(stub: Any, instance: Any, value: int) -> None:
-        instance._pb = value
+    def construct(stub: Any, value: int) -> int:
+        return value
 
     def set_state(self: Any, state: int) -> None:
         self._pb = state

@@ -117,12 +117,13 @@ class Model:
                     respond(index, unhealthy(stub.instance_name), FINAL)
                 return None
             stub.fault = None
-        exchanges = [
-            Exchange(stub, index, wire.key, list(wire.requested_outputs), stub.decoupled, respond)
-            for index, wire in enumerate(wires)
-        ]
-        requests = [requests_module.from_wire(stub, wire, exchange) for wire, exchange in zip(wires, exchanges)]
-        states: List[RequestState] = [request._pb for request in requests]
+        exchanges: List[Exchange] = []
+        requests: List[Any] = []
+        states: List[RequestState] = []
+        for index, wire in enumerate(wires):
+            exchanges.append(Exchange(stub, index, wire.key, list(wire.requested_outputs), stub.decoupled, respond))
+            requests.append(requests_module.from_wire(stub, wire, exchanges[-1]))
+            states.append(requests[-1]._pb)
         self.returned = False
         failure = self._run(requests)
         self.returned = True

@@ -11,7 +11,7 @@ from .errors import MODULE
 from .signatures import Bound, Parameter, Signature
 
 _BUILTINS = "pybind11_builtins"
-_HIDDEN = frozenset(("_pb", "__slots__", "__weakref__"))
+_HIDDEN = frozenset(("_pb", "_init", "__slots__", "__weakref__"))
 _OBJECT_INIT_DOC = "Initialize self.  See help(type(self)) for accurate signature."
 
 
@@ -29,6 +29,12 @@ class pybind11_type(type):
     """The metaclass. The C name of a class carries its module, `__name__` does not."""
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        own = cls.__dict__
+        init = own.get("_init")
+        if init is not None and own["__init__"] is init:  # one of ours, not a subclass: the short way to the same end
+            made: Any = object.__new__(cls)  # type: ignore[arg-type]
+            init.construct(made, args, kwargs)
+            return made
         instance = type.__call__(cls, *args, **kwargs)
         if not hasattr(instance, "_pb") and isinstance(instance, PybindObject):
             raise TypeError(f"{_c_name(cls)}.__init__() must be called when overriding __init__")
@@ -100,10 +106,7 @@ class PybindClass:
         """Decorate the constructor: it returns the state that the new object will carry."""
 
         def register(function: Callable[..., Any]) -> Callable[..., Any]:
-            def construct(stub: Any, instance: Any, *values: Any) -> None:
-                instance._pb = function(stub, *values)
-
-            self._functions.append((self._signature("__init__", "constructor", parameters, "None"), construct))
+            self._functions.append((self._signature("__init__", "constructor", parameters, "None"), function))
             return function
 
         return register
@@ -141,6 +144,8 @@ class PybindClass:
         built: type = pybind11_type(f"{MODULE}.{self.name}", (PybindObject,), namespace)
         for name, value in (extra or {}).items():
             type.__setattr__(built, name, value)  # afterwards: a property then knows no name, like pybind11's
+        if "__init__" in namespace:
+            type.__setattr__(built, "_init", namespace["__init__"])
         stub.classes[self.name] = built
         return built
 

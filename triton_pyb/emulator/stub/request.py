@@ -191,7 +191,7 @@ def _async_exec(stub: Any, self: Any, decoupled: bool = False) -> Any:
 
 @REQUEST.method("requested_output_names", returns="Set[str]")
 def _requested_output_names(stub: Any, self: Any) -> Union[Set[str], List[str]]:
-    names = [text_of(name) for name in self._pb.requested]
+    names = [name if name.isascii() else text_of(name) for name in self._pb.requested]
     return set(names) if stub.release.has("requested output names are a set") else names
 
 

@@ -63,8 +63,10 @@ class Exchange:
         if response is not None:
             if self.stub.release.has("unrequested outputs are pruned"):
                 response._pb.prune(self.requested)
-            wire = response._pb.to_wire(self.stub, flags == FINAL)
-            wire.outputs = [output for output in wire.outputs if output.name in self.requested]
+                wire = response._pb.to_wire(self.stub, flags == FINAL)
+            else:
+                wire = response._pb.to_wire(self.stub, flags == FINAL)
+                wire.outputs = [output for output in wire.outputs if output.name in self.requested]
         self.finished = flags == FINAL
         self.respond(self.index, wire, flags)
 

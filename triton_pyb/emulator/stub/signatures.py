@@ -141,7 +141,7 @@ class Signature:
 class Bound:
     """A bound C++ function: what a model finds on a class or on the module; no `__code__`, like the real ones.
 
-    `implementation` gets the stub, the object (constructors and methods), and the converted arguments.
+    `implementation` gets the stub, the object (methods), and the converted arguments; a constructor gives the state.
     """
 
     def __init__(self, stub: Any, signature: Signature, implementation: Callable[..., Any]) -> None:
@@ -149,18 +149,18 @@ class Bound:
         self._signature = signature.at(stub.release)
         self._takes_object = signature.kind in ("constructor", "method")
         self._is_static = signature.kind == "static"
-        self._is_getter = signature.kind == "method" and not self._signature.parameters
         self._owner = signature.owner.split(".", 1)[-1]
         self.__name__ = signature.name
         # pybind11 hangs its functions on a capsule, and that is what their qualified name says.
         self.__qualname__ = f"PyCapsule.{signature.name}"
         self.__module__ = "c_python_backend_utils" if signature.kind == "function" else ""
         self.__doc__ = self._signature.doc(stub)
+        self._getter = self._short_way() if signature.kind == "method" and not self._signature.parameters else None
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         if instance is None or self._is_static:
             return self
-        return MethodType(self, instance)
+        return MethodType(self._getter or self, instance)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         stub = self._stub
@@ -170,9 +170,28 @@ class Bound:
             if self._signature.kind == "constructor":
                 raise TypeError("__init__(self, ...) called with invalid or missing `self` argument")
             raise TypeError(self._signature.complaint(stub, args, kwargs))
-        if len(args) == 1 and self._is_getter and not kwargs:  # a short way: a request asks a dozen getters
-            return self._implementation(stub, args[0])
+        if self._signature.kind == "constructor":
+            return self.construct(args[0], args[1:], kwargs)
         return self._implementation(stub, args[0], *self._values(args[1:], args, kwargs))
+
+    def construct(self, instance: Any, args: Sequence[Any], kwargs: Dict[str, Any]) -> None:
+        """Give a new object its state."""
+        try:
+            values = self._signature.bind(self._stub, args, kwargs)
+        except Refused:
+            raise TypeError(self._signature.complaint(self._stub, (instance, *args), kwargs)) from None
+        instance._pb = self._implementation(self._stub, *values)
+
+    def _short_way(self) -> Callable[..., Any]:
+        """The getter of an object, where nothing is left to check: a request asks a dozen of them."""
+        stub, implementation = self._stub, self._implementation
+
+        def getter(instance: Any, *args: Any, **kwargs: Any) -> Any:
+            return self(instance, *args, **kwargs) if args or kwargs else implementation(stub, instance)
+
+        getter.__name__, getter.__qualname__ = self.__name__, self.__qualname__
+        getter.__module__, getter.__doc__ = self.__module__, self.__doc__
+        return getter
 
     def _values(self, given: Sequence[Any], args: Sequence[Any], kwargs: Dict[str, Any]) -> List[Any]:
         try:

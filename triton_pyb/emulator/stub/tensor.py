@@ -45,11 +45,8 @@ class TensorState:
         self.array, self.memory = array, memory
         self.frozen = False
         self.device: Tuple[str, int] = ("CPU", 0)
+        self.on_gpu = False
         self.owner: Any = None
-
-    @property
-    def on_gpu(self) -> bool:
-        return self.device[0] == "GPU"
 
     def freeze(self) -> None:
         """Copy the numbers once, at the first send; later sends repeat them."""
@@ -73,11 +70,11 @@ def received(wire: WireTensor) -> TensorState:
     """The tensor of a request or of a BLS response; `wire.array` becomes its memory."""
     shape = list(wire.shape)
     state = TensorState(wire.name, wire.datatype, shape, None, wire.array)
-    state.device = (wire.memory, wire.device_id)
+    state.device, state.on_gpu = (wire.memory, wire.device_id), wire.memory == "GPU"
     if wire.datatype == "BYTES":
         state.memory = wire.array.reshape(-1).tolist()
     if not state.on_gpu and wire.datatype != "BF16":
-        state.array = wire.array.copy().reshape(shape).view()
+        state.array = wire.array.copy().view() if wire.array.shape == wire.shape else wire.array.copy().reshape(shape)
     return state
 
 
@@ -108,7 +105,8 @@ def _elements(stub: Any, array: Any) -> List[bytes]:
 
 @TENSOR.method("name", returns="str")
 def _name(stub: Any, self: Any) -> str:
-    return text_of(self._pb.name)
+    name: str = self._pb.name
+    return name if name.isascii() else text_of(name)
 
 
 @TENSOR.method("as_numpy", returns="numpy.ndarray")
@@ -227,7 +225,7 @@ def _from_capsule(stub: Any, name: str, capsule: Any) -> Any:
     state = TensorState(name, datatype, shape, None, memory)
     state.owner = taken.owner
     if device[0] == dlpack.CUDA:
-        state.device = ("GPU", device[1])
+        state.device, state.on_gpu = ("GPU", device[1]), True
     elif datatype != "BF16":
         state.array = memory.copy().view()
     return wrap(stub, "Tensor", state)
