@@ -168,7 +168,9 @@ class Execution:
 
     def arguments(self, received: Received, item: int, context: Context) -> Dict[str, Any]:
         """What the function is called with for one item."""
-        inputs = {name: _value(column[item]) for name, column in received.columns.items()}
+        inputs = {}
+        for name, column in received.columns.items():
+            inputs[name] = _value(column[item])
         if not self.signature.injected:
             return inputs
         return {**inputs, **injected_values(self.signature.injected, context, self.state, self.sequences)}
@@ -280,19 +282,23 @@ class Execution:
             raise context.rejected[0]
         where = self.refusals.where
         returned = named_values(self.signature, value, where)
-        fields = request.assembly.fields
-        values = {f.name: item_value(f, returned[f.name], where, request.received.symbols) for f in fields}
+        values = {}
+        for field in request.assembly.fields:
+            value = item_value(field, returned[field.name], where, request.received.symbols)
+            values[field.name] = value if copies else value[None]
         if copies:
             request.assembly.put_item(item, values)
         else:
-            request.assembly.put_rows(0, 1, {name: value[None] for name, value in values.items()})
+            request.assembly.put_rows(0, 1, values)
 
     def _finish(self, request: Served) -> Answer:
         if request.refusal is not None:
             return request.refusal
         if request.failed and (not self.signature.masks_items or self.fatal is not None):
             return request.failed[min(request.failed)]
-        codes = {item: STATUS.get(refusal.code, STATUS["INTERNAL"]) for item, refusal in request.failed.items()}
+        codes: Dict[int, int] = {}
+        if request.failed:
+            codes = {item: STATUS.get(refusal.code, STATUS["INTERNAL"]) for item, refusal in request.failed.items()}
         try:
             return request.assembly.tensors(self.batching, codes)
         except OutputError as error:
