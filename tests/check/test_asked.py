@@ -49,6 +49,13 @@ def answer(line: str, more: str = "") -> Files:
     return model(GOOD_CONFIG + more + GOOD_WARMUP, MODEL_PY.partition("rows = ")[0] + line + "\n")
 
 
+def initialize(*lines: str) -> Files:
+    return model(source="import json\n" + method("\n    ".join(("def initialize(self, args):", *lines))))
+
+
+READ = 'config = json.loads(args["model_config"])'
+
+
 #: What was asked -> the repository, the stage where the server failed ("" when it loads), and the rule.
 ASKED: dict[str, tuple[Files, str, str]] = {
     # what only the compiler of Python sees
@@ -171,6 +178,11 @@ ASKED: dict[str, tuple[Files, str, str]] = {
         "load",
         "TPB1219",
     ),
+    "a group that bash makes good": (
+        model(GOOD_CONFIG + 'instance_group [ { name: " g$(x)" kind: KIND_CPU } ]\n'),
+        "",
+        "",
+    ),
     "a group with a slash and a dollar": (
         model(GOOD_CONFIG + 'instance_group [ { name: "a/$HOME" kind: KIND_CPU } ]\n'),
         "",
@@ -212,6 +224,33 @@ ASKED: dict[str, tuple[Files, str, str]] = {
     "decoupled, never sends": (answer("return None", DECOUPLED), "hang", "TPB1729"),
     "no execute": (model(GOOD_CONFIG + GOOD_WARMUP, "class TritonPythonModel:\n    pass\n"), "load", "TPB1729"),
     "execute without requests": (model(GOOD_CONFIG + GOOD_WARMUP, CLASS.replace(", requests", "")), "load", "TPB1705"),
+    # initialize
+    "a field that is none": (initialize(READ, 'config["inputs"]'), "load", "TPB1747"),
+    "a field that is set first": (initialize(READ, 'config["inputs"] = 1', 'config["inputs"]'), "", ""),
+    "a field after an update": (initialize(READ, 'config.update({"q": 1})', 'config["q"]'), "", ""),
+    "a field after a default": (initialize(READ, 'config.setdefault("q", 1)', 'config["q"]'), "", ""),
+    "a parameter after an update": (
+        initialize('found = json.loads(args["model_config"])["parameters"]', 'found.update({"q": 1})', 'found["q"]'),
+        "",
+        "",
+    ),
+    "objects in place of dicts": (
+        initialize('config = json.loads(args["model_config"], object_hook=lambda d: self)', "config.execute"),
+        "",
+        "",
+    ),
+    "text that is read when it is text": (
+        initialize('config = args["model_config"]', "config = json.loads(config)", 'config["input"]'),
+        "",
+        "",
+    ),
+    "args for text": (initialize("json.loads(args)"), "load", "TPB1747"),
+    "an attribute of args": (initialize("args.model_config"), "load", "TPB1747"),
+    "a data type of the wire": (initialize('pb_utils.triton_string_to_numpy("FP32")'), "load", "TPB1747"),
+    "an attribute set by setattr": (initialize('setattr(self, "x", 1)', "print(self.x)"), "", ""),
+    "an attribute bound by with": (initialize('with open("/dev/null") as self.f:', "    print(self.f)"), "", ""),
+    "an attribute that is annotated": (initialize("self.x: int = 3", "print(self.x)"), "", ""),
+    "a local annotation": (initialize("x: Undefined = 3", "print(x)"), "", ""),
     # tensors
     "one output twice": (model(GOOD_CONFIG + OUTPUT), "", ""),
 }

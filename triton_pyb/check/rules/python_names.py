@@ -288,7 +288,7 @@ class ConfigurationIsText(LoadOrLater):
         function = source.method("initialize")
         if function is None or len(function.args.args) < 2:
             return
-        origin = Origins(function)
+        origin = Origins(function, source)
         certain = certain_nodes(source)
         for node in ast.walk(function):
             used: ast.expr | None = None
@@ -322,7 +322,7 @@ class ArgumentMisused(LoadOrLater):
         function = source.method("initialize")
         if function is None or len(function.args.args) < 2:
             return
-        origin = Origins(function)
+        origin = Origins(function, source)
         certain = certain_nodes(source)
         for node in ast.walk(function):
             text, repair = _misuse(origin, source, node) if id(node) in certain else ("", "")
@@ -414,8 +414,8 @@ class UndeclaredParameter(LoadOrLater):
         function = source.method("initialize")
         if function is None or len(function.args.args) < 2:
             return
-        origin = Origins(function)
-        known = [*model.config.map("parameters"), *origin.added_parameters(function)]
+        origin = Origins(function, source)
+        known = [*model.config.map("parameters"), *(key for key in origin.stored if isinstance(key, str))]
         certain = certain_nodes(source)
         for node in ast.walk(function):
             if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and origin.is_parameters(node.value):
@@ -428,32 +428,37 @@ class UndeclaredParameter(LoadOrLater):
 class Origins:
     """Where the values of names come from that initialize() binds exactly once."""
 
-    def __init__(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
-        self.argument = function.args.args[-1].arg
-        self.values: dict[str, ast.expr | None] = {}
-        subscripts = [node for node in ast.walk(function) if isinstance(node, ast.Subscript)]
+    def __init__(self, function: ast.FunctionDef | ast.AsyncFunctionDef, source: PythonSource) -> None:
+        nodes = list(ast.walk(function))
+        subscripts = [node for node in nodes if isinstance(node, ast.Subscript)]
         self.stored = {literal(node.slice) for node in subscripts if not isinstance(node.ctx, ast.Load)}
-        for node in ast.walk(function):
-            for target in node.targets if isinstance(node, ast.Assign) else ():
-                name = ast.unparse(target)
-                self.values[name] = node.value if name not in self.values and isinstance(node, ast.Assign) else None
-            if isinstance(node, (ast.NamedExpr, ast.AugAssign, ast.AnnAssign, ast.For)):
-                self.values[ast.unparse(node.target)] = None
-        stored = (n.id for n in ast.walk(function) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load))
-        if self.argument in stored:
+        bound = [
+            ast.unparse(node)
+            for node in nodes
+            if isinstance(node, (ast.Name, ast.Attribute)) and not isinstance(node.ctx, ast.Load)
+        ]
+        self.argument = function.args.args[-1].arg
+        if self.argument in bound:
             self.argument = ""
+        self.values: dict[str, ast.expr] = {}
+        for node in nodes:
+            for target in node.targets if isinstance(node, ast.Assign) else ():
+                if bound.count(ast.unparse(target)) == 1 and isinstance(node, ast.Assign):
+                    self.values[ast.unparse(target)] = node.value
+        names = [alias.asname or alias.name for node in source.nodes(ast.Import) for alias in node.names]
+        others = {node.name for node in source.nodes(ast.FunctionDef, ast.ClassDef)} | set(bound)
+        self.reads_json = "json" in names and "json" not in others
+        #: True when something else may put keys into the configuration.
+        self.is_open = any(isinstance(node, ast.Call) and self._may_change(node) for node in nodes)
 
-    def added_parameters(self, function: ast.AST) -> Iterator[str]:
-        """Parameters that initialize() itself puts there."""
-        for node in ast.walk(function):
-            if isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
-                key = literal(node.slice)
-                if self.is_parameters(node.value) and isinstance(key, str):
-                    yield key
-            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
-                key = literal(node.args[0])
-                if node.func.attr == "setdefault" and isinstance(key, str):
-                    yield key
+    def _may_change(self, node: ast.Call) -> bool:
+        called = dotted(node.func)
+        if called.rpartition(".")[2] in ("update", "setdefault", "__setitem__"):
+            return True
+        if called in _READERS or called.rpartition(".")[2] in ("get_input_config_by_name", "get_output_config_by_name"):
+            return False
+        given = [*node.args, *(keyword.value for keyword in node.keywords)]
+        return any(self._is_config(part) or self._is_parameters(part) for part in given)
 
     def _followed(self, node: ast.expr) -> ast.expr:
         for _ in range(5):
@@ -466,16 +471,13 @@ class Origins:
     def is_text(self, node: ast.expr) -> bool:
         """True for ``args["model_config"]``."""
         node = self._followed(node)
-        if not isinstance(node, ast.Subscript) or literal(node.slice) != "model_config":
+        if (
+            not isinstance(node, ast.Subscript)
+            or literal(node.slice) != "model_config"
+            or "model_config" in self.stored
+        ):
             return False
         return isinstance(node.value, ast.Name) and node.value.id == self.argument
-
-    def is_parameters(self, node: ast.expr) -> bool:
-        """True for ``json.loads(args["model_config"])["parameters"]``."""
-        node = self._followed(node)
-        if not isinstance(node, ast.Subscript) or literal(node.slice) != "parameters":
-            return False
-        return self.is_config(node.value)
 
     def is_args(self, node: ast.expr) -> bool:
         """True for the argument of initialize()."""
@@ -483,14 +485,30 @@ class Origins:
         return isinstance(node, ast.Name) and node.id == self.argument
 
     def is_config(self, node: ast.expr) -> bool:
-        """True for ``json.loads(args["model_config"])``."""
+        """True for ``json.loads(args["model_config"])`` that nothing else can have changed."""
+        return not self.is_open and self._is_config(node)
+
+    def is_parameters(self, node: ast.expr) -> bool:
+        """True for the ``["parameters"]`` of it."""
+        return not self.is_open and self._is_parameters(node)
+
+    def _is_config(self, node: ast.expr) -> bool:
         read = self._followed(node)
-        return (
-            isinstance(read, ast.Call)
-            and dotted(read.func) in ("json.loads", "loads")
-            and bool(read.args)
-            and self.is_text(read.args[0])
-        )
+        if not isinstance(read, ast.Call) or len(read.args) != 1 or read.keywords:
+            return False
+        return self.reads_json and dotted(read.func) == "json.loads" and self.is_text(read.args[0])
+
+    def _is_parameters(self, node: ast.expr) -> bool:
+        node = self._followed(node)
+        if not isinstance(node, ast.Subscript) or literal(node.slice) != "parameters":
+            return False
+        return self._is_config(node.value)
+
+
+#: Calls that read what they are given, and keep nothing of it.
+_READERS = frozenset(
+    {"print", "len", "str", "repr", "json.dumps", "isinstance", "list", "sorted", "dict", "type", "bool"}
+)
 
 
 class UnknownPbUtilsName(LoadOrLater):

@@ -262,7 +262,7 @@ class GroupNameInShell(ModelRule):
 
     def check(self, model: Model) -> Iterator[Finding]:
         for name, _, group in groups(model):
-            match = _SHELL_COMMAND.search(group["name"])
+            match = _SHELL_COMMAND.search(_SUBSTITUTED.sub("", group["name"]).lstrip())
             if match is None:
                 continue
             splits = match.group().isspace() or match.group()[0] == "{"
@@ -277,6 +277,8 @@ class GroupNameInShell(ModelRule):
             )
 
 
+#: What bash replaces by nothing, or by one word.
+_SUBSTITUTED = re.compile(r"\$\([^()]*\)")
 #: What ends or splits a command of bash.
 _SHELL_COMMAND = re.compile(r"[`\"';&|<>()]|\s|\{[^{}]*(?:,|\.\.)[^{}]*\}")
 
