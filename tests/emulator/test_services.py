@@ -41,6 +41,7 @@ def endpoints(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoints]:
     folder = write(repository, "scores", SCORES)
     (folder / "labels.txt").write_text("cat\ndog\nbird\n")
     write(repository, "text", TEXT)
+    write(repository, "free", tensors(("input", "IN", "FP32", [-1]), ("output", "OUT", "FP32", [-1])))
     decoupled = "model_transaction_policy { decoupled: true }\n"
     one = tensors(("input", "IN", "FP32", [1]), ("output", "OUT", "FP32", [1]))
     write(repository, "stream", decoupled + one, STREAM)
@@ -150,6 +151,24 @@ def test_classes(client: Any) -> None:
         [b"5.000000:1:dog", b"3.000000:3"],
         [b"9.000000:0:cat", b"8.000000:1:dog"],
     ]
+
+
+def test_classes_of_strings_kill_a_server(client: Any) -> None:
+    protocol = protocol_of(client)
+    sent = tensor(protocol, "IN", np.array([b"a"], object), "BYTES")
+    with pytest.raises(InferenceServerException, match="TPB512 classes were asked for of output 'OUT', a tensor of s"):
+        client.infer("text", [sent], outputs=[protocol.InferRequestedOutput("OUT", class_count=1)])
+
+
+def test_classes_of_nothing_kill_a_server_over_http(http_client: Any, grpc_client: Any) -> None:
+    """Source: measured on 24.10."""
+    empty = np.zeros(0, np.float32)
+    asked = tritonclient.http.InferRequestedOutput("OUT", class_count=1)
+    with pytest.raises(InferenceServerException, match="TPB512 .* a tensor without elements"):
+        http_client.infer("free", [tensor(tritonclient.http, "IN", empty)], outputs=[asked])
+    asked = tritonclient.grpc.InferRequestedOutput("OUT", class_count=1)
+    result = grpc_client.infer("free", [tensor(tritonclient.grpc, "IN", empty)], outputs=[asked])
+    assert result.as_numpy("OUT").tolist() == []
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from triton_pyb.emulator.messages import WireResponse, WireTensor, altered
+from triton_pyb.emulator import std_sort
+from triton_pyb.emulator.messages import WireError, WireFault, WireResponse, WireTensor, altered
 
 
 def labels_of(config: dict[str, Any], folder: Path) -> dict[str, list[str]]:
@@ -18,19 +19,46 @@ def labels_of(config: dict[str, Any], folder: Path) -> dict[str, list[str]]:
 
 
 def apply(response: WireResponse, counts: dict[str, int], config: dict[str, Any], folder: Path) -> WireResponse:
-    """The response with the outputs named in `counts` as classes."""
+    """The response with the outputs named in `counts` as classes, or with the error or fault that comes of it."""
     counts = {name: count for name, count in counts.items() if count}  # 0 asks for the numbers themselves
-    if not counts:
+    if not counts or not response.outputs:
         return response
     labels = labels_of(config, folder)
     batching = config["max_batch_size"] > 0
-    outputs = [
-        classified(tensor, counts[tensor.name], labels.get(tensor.name, []), batching)
-        if tensor.name in counts
-        else tensor
-        for tensor in response.outputs
-    ]
+    outputs = []
+    for tensor in response.outputs:
+        count = counts.pop(tensor.name, 0)  # of two outputs with one name the first was asked for
+        if not count:
+            outputs.append(tensor)
+        elif tensor.datatype == "BYTES":
+            return _deadly(response, tensor, "of strings", config["name"])
+        elif tensor.datatype in ("FP16", "BF16", "BOOL"):
+            error = WireError("INVALID_ARG", _UNSUPPORTED.format(tensor.datatype))
+            return altered(response, outputs=[], error=error)
+        else:
+            outputs.append(classified(tensor, count, labels.get(tensor.name, []), batching))
     return altered(response, outputs=outputs)
+
+
+_UNSUPPORTED = "class result not available for output due to unsupported type '{}'"
+
+
+def without_empty(response: WireResponse, counts: dict[str, int], model: str) -> WireResponse:
+    """The response, or a fault where classes of an output without elements are asked for over HTTP."""
+    for tensor in response.outputs:
+        if counts.get(tensor.name) and not tensor.array.size and tensor.datatype not in ("FP16", "BF16", "BOOL"):
+            return _deadly(response, tensor, "without elements", model)
+    return response
+
+
+def _deadly(response: WireResponse, tensor: WireTensor, what: str, model: str) -> WireResponse:
+    fault = WireFault(
+        "TPB512",
+        f"classes were asked for of output '{tensor.name}', a tensor {what}: the server dies of it",
+        f"model '{model}'",
+        "ask for the output itself, without class_count",
+    )
+    return altered(response, outputs=[], fault=fault)
 
 
 def classified(tensor: WireTensor, count: int, labels: list[str], batching: bool) -> WireTensor:
@@ -43,9 +71,8 @@ def classified(tensor: WireTensor, count: int, labels: list[str], batching: bool
     count = min(count, values.shape[1])
     strings = np.empty((rows, count), object)
     for row in range(rows):
-        best = np.argsort(-values[row].astype(np.float64), kind="stable")[:count]
-        for place, index in enumerate(best):
-            strings[row, place] = _text(values[row, index], int(index), labels).encode()
+        for place, index in enumerate(std_sort.descending(values[row], count)):
+            strings[row, place] = _text(values[row, index], index, labels).encode()
     shape = (rows, count) if batching else (count,)
     return altered(tensor, datatype="BYTES", shape=shape, array=strings.reshape(shape))
 

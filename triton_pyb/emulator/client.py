@@ -13,8 +13,9 @@ from typing import Any
 
 from tritonclient.utils import InferenceServerException
 
-from triton_pyb.emulator import grpc_requests, inference, json_requests, json_responses, metadata
+from triton_pyb.emulator import classification, grpc_requests, inference, json_requests, json_responses, metadata
 from triton_pyb.emulator.errors import HTTP_STATUS, InferenceFailed
+from triton_pyb.emulator.loaded_model import LoadedModel
 from triton_pyb.emulator.messages import WireResponse
 from triton_pyb.emulator.triton import EmulatedTriton
 from triton_pyb.emulator.validation import RequestRefused
@@ -156,7 +157,8 @@ class InProcessClient:
         model = inference.find_model(self._store, name, inference.version_number(version))
         asked = json_requests.read(body, header_length, model.config)
         responses = inference.submit(model, asked.request, protocol="http").result()
-        response = inference.classified(self._store, model, inference.one_response(responses, name), asked.classes)
+        responses = [classification.without_empty(each, asked.classes, name) for each in responses]
+        response = self._only(responses, model, asked.classes)
         header, tails = json_responses.write(response, asked, model.name, model.version)
         length = len(header) if tails else None
         return InferResult.from_response_body(b"".join([header, *tails]), header_length=length)
@@ -169,8 +171,13 @@ class InProcessClient:
         asked = grpc_requests.read(_message(name, version, inputs, outputs, options))
         model = inference.find_model(self._store, name, inference.version_number(version))
         responses = inference.submit(model, asked.request).result()
-        response = inference.classified(self._store, model, inference.one_response(responses, name), asked.classes)
+        response = self._only(responses, model, asked.classes)
         return InferResult(grpc_requests.write(response, options["request_id"], model.name, model.version))
+
+    def _only(self, responses: list[WireResponse], model: LoadedModel, classes: dict[str, int]) -> WireResponse:
+        if any(classes.values()):
+            responses = [inference.classified(self._store, model, each, classes) for each in responses]
+        return inference.one_response(responses, model.name)
 
     # -- streams, as over gRPC
 
@@ -200,20 +207,30 @@ class InProcessClient:
         self._callback = None
 
     def _stream(self, callback: Callable[..., None], message: Any, empty_final: bool) -> None:
+        from tritonclient.grpc import InferResult
+
         try:
             model = inference.find_model(
                 self._store, message.model_name, inference.version_number(message.model_version)
             )
-            responses = inference.stream(model, grpc_requests.read(message).request)
+            asked = grpc_requests.read(message)
+            asked.empty_final = empty_final
+            responses = inference.stream(model, asked.request)
         except InferenceFailed as error:
             callback(result=None, error=_exception(error))
             return
+        except RequestRefused as error:
+            callback(result=None, error=_exception(InferenceFailed(error.message, error.code)))
+            return
         for response in responses:
+            response = inference.classified(self._store, model, response, asked.classes)
             failure = inference.failure_of(response, model.name)
             if failure is not None:
                 callback(result=None, error=_exception(failure))
-            elif response.outputs or not response.final or not model.decoupled or empty_final:
-                callback(result=_stream_result(response, message.id, model.name, model.version), error=None)
+                continue
+            written = grpc_requests.write_streamed(response, asked, message, model)
+            if written is not None:
+                callback(result=InferResult(written), error=None)
 
 
 class _AsyncRequest:
@@ -254,9 +271,10 @@ def _message(name: str, version: str, inputs: list[Any], outputs: list[Any] | No
         _set(message.parameters["sequence_id"], options["sequence_id"])
         message.parameters["sequence_start"].bool_param = options.get("sequence_start", False)
         message.parameters["sequence_end"].bool_param = options.get("sequence_end", False)
-    for key in ("priority", "timeout"):
-        if options.get(key):
-            message.parameters[key].uint64_param = options[key]
+    if options.get("priority"):
+        message.parameters["priority"].uint64_param = options["priority"]
+    if options.get("timeout") is not None:
+        message.parameters["timeout"].int64_param = options["timeout"]
     for key, value in (options.get("parameters") or {}).items():
         _set(message.parameters[key], value)
     return message
@@ -265,11 +283,3 @@ def _message(name: str, version: str, inputs: list[Any], outputs: list[Any] | No
 def _set(parameter: Any, value: Any) -> None:
     kinds = {bool: "bool_param", int: "int64_param", float: "double_param"}
     setattr(parameter, kinds.get(type(value), "string_param"), value)
-
-
-def _stream_result(response: WireResponse, request_id: str, model: str, version: int) -> Any:
-    from tritonclient.grpc import InferResult
-
-    message = grpc_requests.write(response, request_id, model, version)
-    message.parameters["triton_final_response"].bool_param = response.final
-    return InferResult(message)

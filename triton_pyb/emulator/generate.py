@@ -9,7 +9,7 @@ from math import prod
 from typing import Any
 
 from triton_pyb.emulator import json_requests, rapid_json
-from triton_pyb.emulator.json_responses import listed_values
+from triton_pyb.emulator.json_responses import listed
 from triton_pyb.emulator.messages import WireRequest, WireResponse, WireTensor
 from triton_pyb.emulator.validation import RequestRefused
 from triton_pyb.runtime.dtypes import wire_name
@@ -44,7 +44,7 @@ def read(body: bytes, model: dict[str, Any]) -> WireRequest:
         if key in declared:
             request.inputs.append(_tensor(declared[key], value, model["max_batch_size"] > 0))
         elif isinstance(value, (bool, int, float, str)):
-            request.parameters[key] = value
+            request.parameters[key] = rapid_json.as_parameter(value)
         else:
             raise RequestRefused(f"parameter '{key}' has invalid type. It should be either 'int', 'bool', or 'string'.")
     return request
@@ -71,11 +71,21 @@ def _shape(dims: list[int], count: int) -> tuple[int, ...] | None:
 
 
 def write(response: WireResponse, request_id: str, model: str, version: int) -> bytes:
-    """One response: outputs of one element as that element, all keys in alphabetical order."""
-    members: dict[str, Any] = {"model_name": model, "model_version": str(version), **response.parameters}
-    if request_id:
-        members["id"] = request_id
+    """One response: outputs of one element as that element, all keys in alphabetical order.
+
+    Of members with one name the first counts: what the server adds, then parameters, then outputs.
+
+    Raises
+    ------
+    RequestRefused
+        For data types that JSON cannot carry.
+    """
+    members: dict[str, bytes] = {}
+    given = {"id": request_id} if request_id else {}
+    for key, value in {**response.parameters, **given, "model_name": model, "model_version": str(version)}.items():
+        members[key] = rapid_json.dumps(value)
     for tensor in response.outputs:
-        values = listed_values(tensor)
-        members[tensor.name] = values[0] if len(values) == 1 else values
-    return rapid_json.dumps(dict(sorted(members.items())))
+        if tensor.name not in members:
+            values = listed(tensor)
+            members[tensor.name] = values if tensor.array.size == 1 else b"[" + values + b"]"
+    return b"{" + b",".join([rapid_json.dumps(key) + b":" + members[key] for key in sorted(members)]) + b"}"

@@ -9,6 +9,7 @@ import numpy as np
 from tritonclient.grpc import service_pb2
 
 from triton_pyb.emulator import byte_tensors
+from triton_pyb.emulator.loaded_model import LoadedModel
 from triton_pyb.emulator.messages import DATATYPES, WireRequest, WireResponse, WireTensor
 from triton_pyb.emulator.validation import RequestRefused
 
@@ -77,7 +78,7 @@ def _parameter(key: str, parameter: Any, result: GrpcRequest) -> None:
     request = result.request
     kind = parameter.WhichOneof("parameter_choice")
     value: Any = getattr(parameter, kind) if kind else None
-    if key in _RESERVED and kind not in (*_RESERVED[key], *_ALSO.get(key, ())):
+    if key in _RESERVED and kind not in _RESERVED[key]:
         kinds = " or ".join(_RESERVED[key])
         raise RequestRefused(f"invalid value type for '{key}' parameter, expected {kinds}.")
     if key == "sequence_id":
@@ -86,10 +87,12 @@ def _parameter(key: str, parameter: Any, result: GrpcRequest) -> None:
         request.correlation_id = value
     elif key in ("sequence_start", "sequence_end"):
         request.flags |= value << (key == "sequence_end")
-    elif key in ("priority", "timeout"):
+    elif key == "priority":
         if value < 0:
-            raise RequestRefused(f"invalid value for '{key}', expected value >= 0.")
-        setattr(request, {"priority": "priority", "timeout": "timeout_us"}[key], value)
+            raise RequestRefused("invalid value for 'priority', expected value >= 0.")
+        request.priority = value
+    elif key == "timeout":
+        request.timeout_us = value % 2**64  # a negative one is a very long one
     elif key == "triton_enable_empty_final_response":
         result.empty_final = value
     elif key.startswith("triton_"):
@@ -97,16 +100,12 @@ def _parameter(key: str, parameter: Any, result: GrpcRequest) -> None:
             "parameter keys starting with 'triton_' are reserved for Triton usage. Only the following keys starting"
             " with 'triton_' are allowed: triton_enable_empty_final_response"
         )
-    elif kind is None:
+    elif kind in (None, "uint64_param"):
         raise RequestRefused(
             f"invalid value type for '{key}' parameter, expected int64_param, bool_param, or string_param."
         )
     else:
         request.parameters[key] = value
-
-
-#: What is taken beside the kinds a refusal names.
-_ALSO = {"timeout": ("uint64_param",)}
 
 
 def _inputs(message: Any, request: WireRequest) -> None:
@@ -172,6 +171,23 @@ def write(response: WireResponse, request_id: str, model: str, version: int) -> 
         message.outputs.add(name=tensor.name, datatype=tensor.datatype, shape=tensor.shape)
         message.raw_output_contents.append(byte_tensors.bytes_of(tensor))
     return message
+
+
+def write_streamed(response: WireResponse, asked: GrpcRequest, message: Any, model: LoadedModel) -> Any:
+    """A response of a stream; None for the end of a decoupled one that its client does not want to see.
+
+    An end without a response tells the model and version that `message` named, not the ones that answered.
+    """
+    if response.outputs or not response.final or not model.decoupled:
+        written = write(response, message.id, model.name, model.version)
+    elif asked.empty_final:
+        written = service_pb2.ModelInferResponse(
+            model_name=message.model_name, model_version=message.model_version, id=message.id
+        )
+    else:
+        return None
+    written.parameters["triton_final_response"].bool_param = response.final
+    return written
 
 
 def _set(parameter: Any, value: Any) -> None:

@@ -90,12 +90,20 @@ class GrpcService(service_pb2_grpc.GRPCInferenceServiceServicer):  # type: ignor
         return json_format.ParseDict({"models": rows}, service_pb2.RepositoryIndexResponse())
 
     async def RepositoryModelLoad(self, request: Any, context: Any) -> Any:
-        parameters = {
-            key: getattr(value, value.WhichOneof("parameter_choice")) for key, value in request.parameters.items()
-        }
-        config = parameters.pop("config", "")
+        config, files = "", {}
+        for key, value in request.parameters.items():
+            kind = "string_param" if key == "config" else "bytes_param"
+            if key != "config" and not key.startswith("file:"):
+                await context.abort(_CODES["INVALID_ARG"], f"unrecognized load parameter '{key}'.")
+            if value.WhichOneof("parameter_choice") != kind:
+                message = f"invalid value type for load parameter '{key}', expected {kind}."
+                await context.abort(_CODES["INVALID_ARG"], message)
+            if key == "config":
+                config = value.string_param
+            else:
+                files[key] = value.bytes_param
         try:
-            await asyncio.to_thread(self._store.control_load, request.model_name, config, parameters)
+            await asyncio.to_thread(self._store.control_load, request.model_name, config, files)
         except InferenceFailed as error:
             await context.abort(_CODES[error.code], error.message)
         return service_pb2.RepositoryModelLoadResponse()
@@ -148,8 +156,9 @@ class GrpcService(service_pb2_grpc.GRPCInferenceServiceServicer):  # type: ignor
             asked = grpc_requests.read(request)
             wire = asked.request
             responses = await asyncio.wrap_future(inference.submit(model, wire))
+            if asked.classes:
+                responses = [inference.classified(self._store, model, each, asked.classes) for each in responses]
             response = inference.one_response(responses, model.name)
-            response = inference.classified(self._store, model, response, asked.classes)
         except RequestRefused as error:
             await context.abort(_CODES[error.code], error.message)
         except NeverAnswered as error:
@@ -197,27 +206,28 @@ class GrpcService(service_pb2_grpc.GRPCInferenceServiceServicer):  # type: ignor
             return
         try:
             async for response in inference.stream_async(model, asked.request):
-                await self._stream_answer(response, asked, model, out)
+                await self._stream_answer(response, asked, message, model, out)
         except InferenceFailed as error:
             await out.put(_stream_error(error.message, message.id))
 
     async def _stream_answer(
-        self, response: WireResponse, asked: grpc_requests.GrpcRequest, model: LoadedModel, out: Any
+        self, response: WireResponse, asked: grpc_requests.GrpcRequest, message: Any, model: LoadedModel, out: Any
     ) -> None:
-        request_id = asked.request.request_id
+        response = inference.classified(self._store, model, response, asked.classes)
         failure = inference.failure_of(response, model.name)
         if isinstance(failure, NeverAnswered) and self._store.machine.clients_wait:
             self._store.log.server("WARNING", failure.message)
             await asyncio.Event().wait()
         if failure is not None:
-            await out.put(_stream_error(failure.message, request_id))
+            answer = _stream_error(failure.message, message.id)
+            answer.infer_response.model_name = message.model_name
+            answer.infer_response.model_version = message.model_version
+            answer.infer_response.parameters["triton_final_response"].bool_param = response.final
+            await out.put(answer)
             return
-        if not response.outputs and response.final and model.decoupled and not asked.empty_final:
-            return
-        response = inference.classified(self._store, model, response, asked.classes)
-        message = grpc_requests.write(response, request_id, model.name, model.version)
-        message.parameters["triton_final_response"].bool_param = response.final
-        await out.put(service_pb2.ModelStreamInferResponse(infer_response=message))
+        written = grpc_requests.write_streamed(response, asked, message, model)
+        if written is not None:
+            await out.put(service_pb2.ModelStreamInferResponse(infer_response=written))
 
 
 def _stream_error(message: str, request_id: str) -> Any:

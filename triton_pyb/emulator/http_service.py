@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import gzip
-import json
 import re
 import zlib
 from collections.abc import Awaitable, Callable
@@ -16,11 +15,11 @@ from typing import Any
 
 from aiohttp import web
 
-from triton_pyb.emulator import generate, inference, json_requests, json_responses, metadata, rapid_json
+from triton_pyb.emulator import classification, generate, inference, json_requests, json_responses, metadata, rapid_json
 from triton_pyb.emulator.errors import HTTP_STATUS, ContractBroken, InferenceFailed, NeverAnswered
 from triton_pyb.emulator.json_requests import JsonRequest
 from triton_pyb.emulator.loaded_model import LoadedModel
-from triton_pyb.emulator.messages import WireResponse
+from triton_pyb.emulator.messages import WireRequest, WireResponse
 from triton_pyb.emulator.model_store import ModelStore
 from triton_pyb.emulator.validation import RequestRefused
 
@@ -138,15 +137,20 @@ class HttpService:
         return _json(self._store.index(ready))
 
     async def _load(self, request: web.Request) -> web.Response:
-        parameters = {key: rapid_json.as_text(value) for key, value in (await _parameters(request)).items()}
-        config = parameters.pop("config", "")
-        files = {key: base64.b64decode(text) for key, text in parameters.items() if key.startswith("file:")}
-        name = request.match_info["model"]
-        await asyncio.to_thread(self._store.control_load, name, config, files)
+        config, files = "", {}
+        for key, value in (await _parameters(request)).items():
+            text = rapid_json.as_text(value)
+            if key == "config":
+                config = text
+            elif key.startswith("file:"):
+                files[key] = _from_base64(text)
+            else:
+                raise RequestRefused("unexpected error on creating Triton parameter", "INTERNAL")
+        await asyncio.to_thread(self._store.control_load, request.match_info["model"], config, files)
         return _done()
 
     async def _unload(self, request: web.Request) -> web.Response:
-        dependents = bool((await _parameters(request)).get("unload_dependents", False))
+        dependents = (await _parameters(request)).get("unload_dependents") is True
         name = request.match_info["model"]
         await asyncio.to_thread(self._store.control_unload, name, dependents)
         return _done()
@@ -154,47 +158,68 @@ class HttpService:
     # -- inference
 
     async def _infer(self, request: web.Request) -> web.StreamResponse:
-        body = _decompressed(await request.read(), request.headers.get("Content-Encoding", ""))
-        model = self._model(request)
-        if model.decoupled:
-            raise InferenceFailed(inference.DECOUPLED["http"], "UNSUPPORTED")
-        asked = json_requests.read(body, _header_length(request, len(body)), model.config)
+        try:
+            model = self._model(request)
+            if model.decoupled:
+                raise InferenceFailed(inference.DECOUPLED["http"], "UNSUPPORTED")
+            body = _decompressed(await request.read(), request.headers.get("Content-Encoding", ""))
+            header_length = _header_length(request, len(body))
+        except _FAILURES as error:
+            return _failed(error, "text/plain")
+        asked = json_requests.read(body, header_length, model.config)
         future = inference.submit(model, asked.request, protocol="http")
-        responses = await asyncio.wrap_future(future)
-        await self._waits(responses[-1], model)
-        response = inference.one_response(responses, model.name)
-        answer = self._answer(response, asked, model)
+        try:
+            answer = await self._answer(await asyncio.wrap_future(future), asked, model)
+        except _FAILURES as error:
+            return _failed(error, "text/plain")
         if {"gzip", "deflate"} & {word.strip() for word in request.headers.get("Accept-Encoding", "").split(",")}:
             answer.enable_compression()
         return answer
 
     async def _generate(self, request: web.Request) -> web.Response:
-        model = self._model(request)
-        wire = generate.read(await request.read(), model.config)
-        answers = [response async for response in inference.stream_async(model, wire)]
-        answers = [response for response in answers if response.outputs or response.error or response.fault]
-        if len(answers) != 1:
-            return _error(generate.NOT_ONE, 200)
-        await self._waits(answers[0], model)
-        response = inference.one_response(answers, model.name)
-        body = generate.write(response, wire.request_id, model.name, model.version)
-        return web.Response(body=body, content_type="application/json")
+        model, wire = await self._to_generate(request)
+        bodies, status, first = [], 200, True
+        async for response in inference.stream_async(model, wire):
+            if not _flags_alone(response, model, first):
+                body, its_status = await self._generated(response, wire, model)
+                bodies.append(body)
+                status = its_status if first else status
+            first = False
+        body = bodies[0] if len(bodies) == 1 else rapid_json.dumps({"error": generate.NOT_ONE})
+        answer = web.Response(body=body, status=status, content_type="application/json")
+        answer.enable_chunked_encoding()
+        return answer
 
     async def _generate_stream(self, request: web.Request) -> web.StreamResponse:
-        model = self._model(request)
-        wire = generate.read(await request.read(), model.config)
+        model, wire = await self._to_generate(request)
         events = web.StreamResponse(headers={"Content-Type": "text/event-stream; charset=utf-8"})
         async for response in inference.stream_async(model, wire):
-            if not events.prepared:  # a request that is refused has another status
+            body, status = b"", 200
+            if not _flags_alone(response, model, not events.prepared):
+                body, status = await self._generated(response, wire, model)
+            if not events.prepared:  # the first response alone decides about the status
+                events.set_status(status)
                 await events.prepare(request)
-            await self._waits(response, model)
-            failure = inference.failure_of(response, model.name)
-            if failure is not None:
-                await events.write(b"data: " + rapid_json.dumps({"error": failure.message}) + b"\n\n")
-            elif response.outputs or not model.decoupled:
-                body = generate.write(response, wire.request_id, model.name, model.version)
+            if body:
                 await events.write(b"data: " + body + b"\n\n")
         return events
+
+    async def _to_generate(self, request: web.Request) -> tuple[LoadedModel, WireRequest]:
+        model = self._model(request)
+        if request.headers.get("Content-Encoding", "") not in ("", "identity"):
+            raise RequestRefused("Unsupported content-encoding, only 'identity' is supported.")
+        return model, generate.read(await request.read(), model.config)
+
+    async def _generated(self, response: WireResponse, wire: WireRequest, model: LoadedModel) -> tuple[bytes, int]:
+        """One response as JSON, and its status: 400 for every error, the server looks at the code too late."""
+        await self._waits(response, model)
+        failure = inference.failure_of(response, model.name)
+        if failure is not None:
+            return rapid_json.dumps({"error": _words(failure)}), failure.status if response.fault else 400
+        try:
+            return generate.write(response, wire.request_id, model.name, model.version), 200
+        except RequestRefused as error:
+            return rapid_json.dumps({"error": error.message}), 400
 
     async def _waits(self, response: WireResponse, model: LoadedModel) -> None:
         """Keep the client waiting, as on the server, where the answer is that there is none."""
@@ -203,13 +228,30 @@ class HttpService:
             self._store.log.server("WARNING", failure.message)
             await asyncio.Event().wait()
 
-    def _answer(self, response: WireResponse, asked: JsonRequest, model: LoadedModel) -> web.Response:
-        response = inference.classified(self._store, model, response, asked.classes)
+    async def _answer(self, responses: list[WireResponse], asked: JsonRequest, model: LoadedModel) -> web.Response:
+        if any(asked.classes.values()):
+            responses = [classification.without_empty(each, asked.classes, model.name) for each in responses]
+            responses = [inference.classified(self._store, model, each, asked.classes) for each in responses]
+        await self._waits(responses[-1], model)
+        response = inference.one_response(responses, model.name)
         header, tails = json_responses.write(response, asked, model.name, model.version)
         if not tails:
             return web.Response(body=header, content_type="application/json")
         headers = {"Inference-Header-Content-Length": str(len(header))}
         return web.Response(body=b"".join([header, *tails]), content_type="application/octet-stream", headers=headers)
+
+
+def _flags_alone(response: WireResponse, model: LoadedModel, first: bool) -> bool:
+    """Whether the model sent the final flag without a response; one that is not decoupled answers at least once."""
+    if response.outputs or response.error or response.fault or not response.final:
+        return False
+    return model.decoupled or not first
+
+
+def _from_base64(text: str) -> bytes:
+    """What the server's lenient decoder makes of a file: it skips whatever is no digit, and incomplete bytes."""
+    digits = re.sub("[^A-Za-z0-9+/]", "", text)
+    return base64.b64decode(digits + "A" * (-len(digits) % 4))[: len(digits) * 3 // 4]
 
 
 def _header_length(request: web.Request, body_length: int) -> int | None:
@@ -258,21 +300,35 @@ def _done() -> web.Response:
 
 
 def _error(message: str, status: int, content_type: str = "application/json") -> web.Response:
-    body = json.dumps({"error": message}, ensure_ascii=False, separators=(",", ":"))
-    return web.Response(body=body.encode("utf-8", "surrogateescape"), status=status, content_type=content_type)
+    return web.Response(body=rapid_json.dumps({"error": message}), status=status, content_type=content_type)
+
+
+#: What ends as the server's answer to one request.
+_FAILURES = (InferenceFailed, RequestRefused)
+
+
+def _failed(error: InferenceFailed | RequestRefused, content_type: str = "application/json") -> web.Response:
+    return _error(
+        _words(error), HTTP_STATUS[error.code] if isinstance(error, RequestRefused) else error.status, content_type
+    )
+
+
+def _words(error: InferenceFailed | RequestRefused) -> str:
+    return f"{error.message} ({error.finding.where})" if isinstance(error, ContractBroken) else error.message
+
+
+#: Paths whose handlers name no type of content before they look at the method.
+_UNTYPED = ("/infer", "/ready", "/live")
 
 
 @web.middleware
 async def _errors(request: web.Request, handler: Handler) -> web.StreamResponse:
     try:
         return await handler(request)
-    except ContractBroken as error:
-        return _error(f"{error.message} ({error.finding.where})", error.status)
-    except InferenceFailed as error:
-        return _error(error.message, error.status)
-    except RequestRefused as error:
-        return _error(error.message, HTTP_STATUS[error.code])
+    except _FAILURES as error:
+        return _failed(error)
     except web.HTTPNotFound:
         return _error("Not Found", 404, "text/plain")
     except web.HTTPMethodNotAllowed:
-        return _error("Method Not Allowed", 405, "text/plain")
+        kind = "text/plain" if request.path.endswith(_UNTYPED) else "application/json"
+        return _error("Method Not Allowed", 405, kind)

@@ -34,7 +34,7 @@ class JsonRequest:
     Attributes
     ----------
     binary : dict
-        Output name to whether it goes behind the JSON; outputs not named follow `binary_default`.
+        Name of a requested output to whether it goes behind the JSON; the others follow `binary_default`.
     classes : dict
         Output name to the number of classes asked for.
     """
@@ -114,7 +114,7 @@ def _parameters(document: Any, result: JsonRequest) -> None:
             )
         if not isinstance(value, (bool, int, float, str)):
             raise RequestRefused(f"parameter '{key}' has invalid type. It should be either 'int', 'bool', or 'string'.")
-        request.parameters[key] = value
+        request.parameters[key] = rapid_json.as_parameter(value)
 
 
 _RESERVED = {"sequence_id", "sequence_start", "sequence_end", "priority", "timeout", "binary_data_output"}
@@ -255,14 +255,14 @@ def _outputs(document: Any, result: JsonRequest) -> None:
             name = rapid_json.text_member(entry, "name")
         parameters = entry.get("parameters")
         parameters = parameters if isinstance(parameters, dict) else {}
-        if "binary_data" in parameters:
-            with parsing("binary_data"):
-                result.binary[name] = rapid_json.as_bool(parameters["binary_data"])
-        if "classification" in parameters:
-            result.classes[name] = _class_count(parameters["classification"])
+        count = _class_count(parameters["classification"]) if "classification" in parameters else 0
         if "shared_memory_region" in parameters:
             region = parameters["shared_memory_region"]
             raise RequestRefused(f"Unable to find shared memory region: '{region}'", "NOT_FOUND")
+        with parsing("binary_data"):
+            binary = rapid_json.as_bool(parameters.get("binary_data", False))
+        if name not in result.binary:  # the first entry of a name is kept
+            result.binary[name], result.classes[name] = binary, count
         result.request.requested_outputs.append(name)
 
 

@@ -25,7 +25,7 @@ def parse(body: bytes) -> Any:
     """
     text = body.partition(b"\0")[0].decode("utf-8", "surrogateescape")  # C strings end at the first NUL
     try:
-        return json.loads(text, parse_float=_float)
+        return json.loads(text, parse_float=_float, object_pairs_hook=_members)
     except json.JSONDecodeError as error:
         message, position = _complaint(error, text)
     except OverflowError as error:
@@ -33,11 +33,62 @@ def parse(body: bytes) -> Any:
     raise RequestRefused(f"failed to parse the request JSON buffer: {message} at {position}", "INTERNAL")
 
 
+def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object; of a name that stands there twice the first is found."""
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        members.update(reversed(pairs))
+    return members
+
+
 def _float(text: str) -> float:
-    value = float(text)
-    if math.isinf(value):
-        raise OverflowError(text)
-    return value
+    if len(text) > 16 or "e" in text or "E" in text:
+        value = _scaled(text)
+        if math.isinf(value):
+            raise OverflowError(text)
+        return value
+    return float(text)  # so few digits that every way gives the same
+
+
+_NUMBER = re.compile(r"(-?)(\d+)(?:\.(\d*))?(?:[eE]([+-]?\d+))?")
+
+
+def _scaled(text: str) -> float:
+    """A number as RapidJSON reads it without its full precision: digits times a power of ten, rounded at each step.
+
+    Source: GenericReader::ParseNumber and StrtodNormalPrecision of RapidJSON 1.1.0.
+    """
+    match = _NUMBER.fullmatch(text)
+    assert match is not None, text
+    sign, whole, fraction, exponent = match.groups(default="")
+    limit = 2**63 if sign else 2**64 - 1
+    kept = len(str(limit))  # as many digits as an integer holds; the others come as doubles
+    kept -= int(whole[:kept]) > limit
+    number, places, counted = int(whole[:kept]), 0, min(kept, len(whole)) - 1
+    if len(whole) <= kept:
+        while -places < len(fraction) and number < 2**53:
+            number = number * 10 + int(fraction[-places])
+            places -= 1
+            counted += number != 0
+    value = float(number)
+    for digit in whole[kept:]:
+        value = value * 10.0 + int(digit)
+    while -places < len(fraction) and counted < 17:
+        value = value * 10.0 + int(fraction[-places])
+        places -= 1
+        counted += value != 0
+    places += int(exponent or 0)
+    if places < -308:
+        value, places = value / _POWERS[308], places + 308
+    value = 0.0 if places < -308 else value * _power(places) if places >= 0 else value / _power(-places)
+    return -value if sign else value
+
+
+def _power(exponent: int) -> float:
+    return _POWERS[exponent] if exponent < len(_POWERS) else math.inf
+
+
+_POWERS = [float(f"1e{exponent}") for exponent in range(309)]
 
 
 def _complaint(error: json.JSONDecodeError, text: str) -> tuple[str, int]:
@@ -130,10 +181,31 @@ def as_signed(value: Any) -> int:
 def as_number(value: Any) -> float:
     if not isinstance(value, (int, float)) or isinstance(value, bool):
         raise RequestRefused("attempt to access JSON non-number as double", "INTERNAL")
+    if isinstance(value, int) and not -(2**63) <= value < 2**64:
+        return _scaled(str(value))
     return float(value)
 
 
+def as_parameter(value: Any) -> Any:
+    """A scalar as a request parameter keeps it: integers of more than 64 bits with a sign become doubles."""
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        return as_number(value)
+    return value
+
+
+_encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
+
+
 def dumps(value: Any) -> bytes:
-    """Compact JSON as the server writes it; strings may carry bytes that are no UTF-8 (surrogate escapes)."""
-    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    """Compact JSON as the server writes it; strings may carry bytes that are no UTF-8 (surrogate escapes).
+
+    Numbers with a fraction are not for it: see `number`.
+    """
+    text = _encode(value)
+    if "\\u00" in text:
+        text = _ESCAPES.sub(lambda escape: "\\u" + escape[1].upper() if escape[1] else escape[0], text)
     return text.encode("utf-8", "surrogateescape")
+
+
+#: Every escape of a JSON text; of a control character the digits are caught, which the server writes in capitals.
+_ESCAPES = re.compile(r"\\(?:u(00[01][0-9a-f])|.)")

@@ -28,14 +28,6 @@ def test_constructed_and_received_texts_differ() -> None:
     assert parameters.server_text({"é": 1, "b": True}) == '{"é":1,"b":true}'
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(1.5, "1.5"), (2.0, "2.0"), (0.0, "0.0"), (1e20, "100000000000000000000.0"), (1e30, "1e30"), (-2.5e-9, "-2.5e-9")],
-)
-def test_doubles_as_rapidjson_prints_them(value: float, text: str) -> None:
-    assert parameters.number(value) == text
-
-
 def test_integers_beyond_64_bits_cannot_be_sent() -> None:
     assert parameters.sendable({"a": 2**63 - 1, "b": "x"})
     assert not parameters.sendable({"a": 2**63})

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from decimal import Decimal
 from typing import Any, Dict
 
+from .doubles import number
 from .errors import TritonModelException
 
 
@@ -40,24 +40,6 @@ def server_text(parameters: Dict[str, Any]) -> str:
         for key, value in parameters.items()
     ]
     return "{" + ",".join(pairs) + "}"
-
-
-def number(value: float) -> str:
-    """A double as RapidJSON prints it: the shortest digits, plain up to 21 places, no plus in an exponent."""
-    sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
-    if not isinstance(exponent, int) or value == 0:
-        return repr(value)
-    text = "".join(map(str, digits))
-    point = len(text) + exponent
-    if 0 <= exponent and point <= 21:
-        text = text + "0" * exponent + ".0"
-    elif 0 < point <= 21:
-        text = text[:point] + "." + text[point:]
-    elif -6 < point <= 0:
-        text = "0." + "0" * -point + text
-    else:
-        text = text[0] + ("." + text[1:] if len(text) > 1 else "") + f"e{point - 1}"
-    return "-" + text if sign else text
 
 
 def sendable(parameters: Dict[str, Any]) -> bool:
