@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import gzip
 import http.client
 import json
@@ -11,10 +12,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import grpc
 import numpy as np
 import pytest
 import tritonclient.grpc
 import tritonclient.http
+from tritonclient.grpc import service_pb2, service_pb2_grpc
 from tritonclient.utils import InferenceServerException
 
 from tests.emulator.models import ECHO, execute, tensors, write
@@ -256,7 +259,82 @@ def test_loading_and_unloading(client: Any) -> None:
     config = json.dumps({"backend": "python", "max_batch_size": 2})
     client.load_model("fresh", config=config, files={"file:1/model.py": ECHO.encode()})
     assert client.is_model_ready("fresh")
+    index = client.get_model_repository_index()
+    rows = index if isinstance(index, list) else index.models
+    assert "fresh" not in str(rows) and "scores" in str(rows)
     client.unload_model("fresh", unload_dependents=True)
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status", "answer"),
+    [
+        ("load", {"parameters": {"nope": "x"}}, 500, "unexpected error on creating Triton parameter"),
+        ("load", {"parameters": {"nope": 3}}, 500, "attempt to access JSON non-string as string"),
+        ("load", {"parameters": {"config": 3}}, 500, "attempt to access JSON non-string as string"),
+        ("load", {"parameters": 5}, 500, "attempt to get members for non-object"),
+        (
+            "load",
+            {"parameters": {"file:1/model.py": "abc"}},
+            500,
+            "failed to load 'stream', failed to poll from model repository",
+        ),
+        ("load", [], 200, None),
+        ("unload", {"parameters": {"unload_dependents": 1}}, 200, None),
+        ("unload", {"parameters": 5}, 200, None),
+        ("unload", "{", 200, None),
+        ("load", "", 200, None),
+        ("load", "{", 500, "failed to parse the request JSON buffer: Missing a name for object member. at 1"),
+    ],
+)
+def test_control_over_http(path: str, body: Any, status: int, answer: str | None, endpoints: Endpoints) -> None:
+    """Source: measured on 24.10."""
+    sent = body if isinstance(body, str) else json.dumps(body)
+    got, text = request(endpoints, "POST", f"/v2/repository/models/stream/{path}", sent)
+    assert (got, json.loads(text)["error"] if text else None) == (status, answer)
+
+
+def test_files_come_in_lines(endpoints: Endpoints) -> None:
+    """The server's base64 skips what is no digit. Source: measured on 24.10."""
+    text = base64.encodebytes(ECHO.encode()).decode()
+    config = json.dumps({"backend": "python"})
+    body = json.dumps({"parameters": {"config": config, "file:1/model.py": text.replace("=", "")}})
+    assert request(endpoints, "POST", "/v2/repository/models/lines/load", body) == (200, b"")
+    request(endpoints, "POST", "/v2/repository/models/lines/unload")
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "code", "message"),
+    [
+        ("nope", {"string_param": "x"}, "INVALID_ARGUMENT", "unrecognized load parameter 'nope'."),
+        (
+            "config",
+            {"bytes_param": b"x"},
+            "INVALID_ARGUMENT",
+            "invalid value type for load parameter 'config', expected string_param.",
+        ),
+        (
+            "file:1/model.py",
+            {"string_param": "x"},
+            "INVALID_ARGUMENT",
+            "invalid value type for load parameter 'file:1/model.py', expected bytes_param.",
+        ),
+        (
+            "file:1/model.py",
+            {"bytes_param": b"x"},
+            "INTERNAL",
+            "failed to load 'stream', failed to poll from model repository",
+        ),
+    ],
+)
+def test_control_over_grpc(key: str, value: Any, code: str, message: str, endpoints: Endpoints) -> None:
+    """Source: RegisterRepositoryModelLoad of grpc_server.cc, 24.10."""
+    asked = service_pb2.RepositoryModelLoadRequest(model_name="stream")
+    for kind, content in value.items():
+        setattr(asked.parameters[key], kind, content)
+    with grpc.insecure_channel(f"127.0.0.1:{endpoints.ports['grpc']}") as channel:
+        with pytest.raises(grpc.RpcError) as failed:
+            service_pb2_grpc.GRPCInferenceServiceStub(channel).RepositoryModelLoad(asked, timeout=10)
+    assert (failed.value.code().name, failed.value.details()) == (code, message)
 
 
 def test_statistics_and_index(client: Any) -> None:
@@ -277,6 +355,48 @@ def test_log_settings(client: Any) -> None:
     assert "1" in json.dumps(settings)
     client.update_log_settings({"log_verbose_level": 0})
     assert client.get_log_settings(**options)
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "message"),
+    [
+        ({"log_verbose_level": -1}, 500, "attempt to access JSON non-unsigned-integer as unsigned-integer"),
+        ({"log_info": 1}, 500, "attempt to access JSON non-boolean as boolean"),
+        ({"log_file": "a"}, 501, "log file location can not be updated through network protocol"),
+        ({"log_format": "x"}, 503, "invalid argument for --log_format, got: x"),
+        ({"nope": 1, "log_info": None}, 200, None),
+        ([], 200, None),
+    ],
+)
+def test_refused_log_settings(body: Any, status: int, message: str | None, endpoints: Endpoints) -> None:
+    """Source: measured on 24.10."""
+    got, text = request(endpoints, "POST", "/v2/logging", json.dumps(body))
+    answer = json.loads(text)
+    assert got == status and answer.get("error") == message
+    assert message or set(answer) == {
+        *("log_file", "log_info", "log_warning", "log_error", "log_verbose_level", "log_format")
+    }
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "code", "message"),
+    [
+        ("log_file", {"string_param": "a"}, "UNIMPLEMENTED", "log file location can not be updated through network"),
+        ("log_info", {"uint32_param": 1}, "INVALID_ARGUMENT", "expect boolean for 'log_info'"),
+        ("log_verbose_level", {"bool_param": True}, "INVALID_ARGUMENT", "expect int32 for 'log_verbose_level'"),
+        ("log_format", {"bool_param": True}, "INVALID_ARGUMENT", "expect string for 'log_format'"),
+        ("log_format", {"string_param": "x"}, "INVALID_ARGUMENT", "invalid argument for log_format, got: x"),
+    ],
+)
+def test_log_settings_refused_over_grpc(key: str, value: Any, code: str, message: str, endpoints: Endpoints) -> None:
+    """Source: RegisterLogging of grpc_server.cc, 24.10."""
+    asked = service_pb2.LogSettingsRequest()
+    for kind, content in value.items():
+        setattr(asked.settings[key], kind, content)
+    with grpc.insecure_channel(f"127.0.0.1:{endpoints.ports['grpc']}") as channel:
+        with pytest.raises(grpc.RpcError) as failed:
+            service_pb2_grpc.GRPCInferenceServiceStub(channel).LogSettings(asked, timeout=10)
+    assert failed.value.code().name == code and failed.value.details().startswith(message)
 
 
 def test_metrics_page(endpoints: Endpoints, client: Any) -> None:

@@ -13,7 +13,7 @@ import grpc
 from google.protobuf import json_format
 from tritonclient.grpc import service_pb2, service_pb2_grpc
 
-from triton_pyb.emulator import grpc_requests, inference, metadata
+from triton_pyb.emulator import grpc_requests, inference, log_settings, metadata
 from triton_pyb.emulator.errors import InferenceFailed, NeverAnswered
 from triton_pyb.emulator.loaded_model import LoadedModel
 from triton_pyb.emulator.messages import WireRequest, WireResponse
@@ -51,8 +51,10 @@ class GrpcService(service_pb2_grpc.GRPCInferenceServiceServicer):  # type: ignor
 
     async def LogSettings(self, request: Any, context: Any) -> Any:
         settings = self._store.log.settings
-        for key, setting in request.settings.items():
-            settings[key] = getattr(setting, setting.WhichOneof("parameter_choice"))
+        try:
+            log_settings.update_from_message(settings, request.settings)
+        except RequestRefused as error:
+            await context.abort(_CODES[error.code], error.message)
         response = service_pb2.LogSettingsResponse()
         for key, value in settings.items():
             name = {bool: "bool_param", int: "uint32_param"}.get(type(value), "string_param")

@@ -15,7 +15,16 @@ from typing import Any
 
 from aiohttp import web
 
-from triton_pyb.emulator import classification, generate, inference, json_requests, json_responses, metadata, rapid_json
+from triton_pyb.emulator import (
+    classification,
+    generate,
+    inference,
+    json_requests,
+    json_responses,
+    log_settings,
+    metadata,
+    rapid_json,
+)
 from triton_pyb.emulator.errors import HTTP_STATUS, ContractBroken, InferenceFailed, NeverAnswered
 from triton_pyb.emulator.json_requests import JsonRequest
 from triton_pyb.emulator.loaded_model import LoadedModel
@@ -88,7 +97,7 @@ class HttpService:
     async def _logging(self, request: web.Request) -> web.Response:
         settings = self._store.log.settings
         if request.method == "POST":
-            settings.update(rapid_json.parse(await request.read()))
+            log_settings.update_from_json(settings, rapid_json.parse(await request.read()))
         return _json(settings)
 
     async def _trace(self, request: web.Request) -> web.Response:
@@ -150,7 +159,10 @@ class HttpService:
         return _done()
 
     async def _unload(self, request: web.Request) -> web.Response:
-        dependents = (await _parameters(request)).get("unload_dependents") is True
+        try:
+            dependents = (await _parameters(request)).get("unload_dependents") is True
+        except RequestRefused:  # found out, and forgotten
+            dependents = False
         name = request.match_info["model"]
         await asyncio.to_thread(self._store.control_unload, name, dependents)
         return _done()

@@ -75,11 +75,10 @@ class ModelStore:
     def index(self, ready_only: bool = False) -> list[dict[str, str]]:
         """The repository index, as POST /v2/repository/index answers it."""
         rows: list[dict[str, str]] = []
-        names = set(self.entries) | (set() if ready_only else set(self.folders()))
-        for name in sorted(names):
+        for name in sorted(self.folders()):  # a model that came whole in a load request is not listed
             entry = self.entries.get(name)
             if entry is None:
-                rows.append({"name": name})
+                rows += [] if ready_only else [{"name": name}]
                 continue
             states = {version: {"state": "READY"} for version in entry.loaded}
             if not ready_only:
