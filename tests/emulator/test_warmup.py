@@ -35,7 +35,7 @@ def test_each_count_is_one_execute_of_as_many_requests_as_rows(tmp_path: Path) -
     write(tmp_path, "m", config() + sample("zero_data: true"), COUNTING)
     with EmulatedTriton(tmp_path, inline=True) as triton:
         assert log(tmp_path) == ["[[[0.0, 0.0]], [[0.0, 0.0]]]"] * 2
-        assert triton.statistics("m")["execution_count"] == 0
+        assert triton.statistics("m")["execution_count"] == 2  # counted. Source: measured on 24.10
 
 
 def test_random_data_is_the_same_every_time(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ Source: ensemble_scheduler.cc of Triton's core 24.10.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -180,9 +181,18 @@ class _Run:
 
     def _deliver(self, response: WireResponse) -> None:
         if response.final:
-            ok = response.error is None and response.fault is None
-            self.scheduler.model.statistics.answered(ok, 0)
+            self._count(response.error is None and response.fault is None)
         self.pending.deliver(response)
+
+    def _count(self, ok: bool) -> None:
+        """A failed request counts twice: for its step, and for its own end. Source: measured on 24.10."""
+        statistics = self.scheduler.model.statistics
+        took_ns = time.monotonic_ns() - self.pending.enqueued_ns
+        statistics.answered(ok, took_ns)
+        if ok:
+            statistics.executed([self.pending.rows], took_ns, [0])
+        else:
+            statistics.answered(ok, took_ns)
 
 
 class _Branch:
@@ -262,12 +272,13 @@ class _Branch:
 
         return take
 
-    def fork(self, step: Step, model: LoadedModel, response: WireResponse) -> None:
-        """A decoupled step answered: the rest of the ensemble runs on this answer."""
+    def fork(self, step: Step, model: LoadedModel, response: WireResponse, last: bool) -> None:
+        """A decoupled step answered: the rest of the ensemble runs on this answer, in place of the branch at the last."""
         with self.run.lock:
             settled = {**self.settled, **_outputs(step, model, response)}
             branch = _Branch(self.run, settled, self.waiting)
-        self.run.fork()
+        if not last:
+            self.run.fork()
         branch.advance()
 
     def end_decoupled(self) -> None:
@@ -306,8 +317,8 @@ class _Decoupled:
             self.branch.run.fail(response)
             return
         if response.outputs:
-            self.branch.fork(self.step, self.model, response)
-        if response.final:
+            self.branch.fork(self.step, self.model, response, response.final)
+        elif response.final:
             self.branch.end_decoupled()
 
 

@@ -5,6 +5,7 @@ Source: TritonModel::Create of Triton's core 24.10 (backend_model.cc).
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -105,15 +106,19 @@ def load(
 
 def _warm_up(model: LoadedModel, instance: ModelInstance, folder: Path) -> None:
     for name, requests in warmup.samples(model.config, folder):
-        for request in requests:
-            model.rules.normalize(request)
+        rows = [model.rules.normalize(request) for request in requests]
         failures: list[str] = []
 
         def note(index: int, response: WireResponse | None, flags: int, failures: list[str] = failures) -> None:
             if response is not None and response.error is not None:
                 failures.append(response.error.message)
 
+        begun_ns = time.monotonic_ns()
         fault = instance.execute(requests, note)
+        took_ns = time.monotonic_ns() - begun_ns
+        model.statistics.executed(rows, took_ns, [0] * len(rows))
+        for _ in rows:
+            model.statistics.answered(True, took_ns)
         if failures:
             texts = "".join(f"{message}; " for message in failures)
             raise RequestRefused(f"failed to run warmup sample '{name}': {texts}")

@@ -28,6 +28,10 @@ class Pending:
         Called after the last response was delivered.
     answered : bool
         The last response was delivered, or is just being delivered.
+    stand_in : bool
+        It fills the slot of a sequence that has no request: it counts in no statistics.
+    sequence : int
+        The scheduler's own key of a sequence whose client gave no id; else 0.
     held : bool
         The meeting counts it until it is answered.
     rows : int
@@ -48,6 +52,8 @@ class Pending:
     started_ns: int = 0
     answered: bool = False
     held: bool = False
+    stand_in: bool = False
+    sequence: int = 0
 
     @property
     def size(self) -> int:

@@ -6,6 +6,7 @@ sequences at once. Implicit state (``state``) is not emulated: such a model does
 
 from __future__ import annotations
 
+import itertools
 import threading
 import time
 from dataclasses import dataclass, field
@@ -68,6 +69,7 @@ class SequenceBatcher:
             places = max(1, self._oldest["max_candidate_sequences"])
         self._lanes = [Lane(runner, [None] * places) for runner in runners]
         self._known: dict[int | str, Sequence] = {}
+        self._generated = itertools.count(1)  # ids of iterative sequences. Source: measured on 24.10
         self._backlog: list[Sequence] = []
         self._changed = threading.Condition()
         self._stopped = False
@@ -106,7 +108,9 @@ class SequenceBatcher:
         request = pending.request
         prefix = "inference request"
         if self._iterative and request.correlation_id in (0, ""):
-            request.correlation_id, request.flags = -request.key, START  # a sequence of its own
+            # A sequence of its own, whose id is unlike any that a client may use at the same time.
+            pending.sequence = -request.key
+            request.correlation_id, request.flags = next(self._generated), START
         if self._batching and pending.rows != 1:
             raise RequestRefused(
                 f"{prefix} to model '{self._name}' must specify batch-size 1 due to requirements of sequence batcher"
@@ -116,19 +120,20 @@ class SequenceBatcher:
                 f"{prefix} to model '{self._name}' must specify a non-zero or non-empty correlation ID"
             )
         self._controls.check()
-        sequence = self._known.get(request.correlation_id)
+        key = pending.sequence or request.correlation_id
+        sequence = self._known.get(key)
         if sequence is None:
             if not request.flags & START:
                 raise RequestRefused(
                     f"{prefix} for sequence {request.correlation_id} to model '{self._name}' must specify the START"
                     " flag on the first request of the sequence"
                 )
-            sequence = self._known[request.correlation_id] = Sequence(request.correlation_id)
+            sequence = self._known[key] = Sequence(key)
             self._place(sequence)
         sequence.queue.append(pending)
         sequence.touched_ns = pending.enqueued_ns = time.monotonic_ns()
         if request.flags & END:
-            del self._known[request.correlation_id]  # the id may start anew at once
+            del self._known[key]  # the id may start anew at once
 
     def _place(self, sequence: Sequence) -> None:
         """The lowest free slot of all instances, or the end of the backlog."""
@@ -151,7 +156,7 @@ class SequenceBatcher:
 
     def _reschedule(self, pending: Pending) -> None:
         with self._changed:
-            sequence = self._known.get(pending.request.correlation_id)
+            sequence = self._known.get(pending.sequence or pending.request.correlation_id)
             if sequence is not None:
                 pending.request = altered(pending.request, flags=0)
                 sequence.queue.insert(0, pending)
@@ -241,7 +246,7 @@ class SequenceBatcher:
         names = self._controls.names
         inputs = [_zeroed(tensor) for tensor in like.inputs if tensor.name not in names]
         request = altered(like, inputs=inputs, request_id="", correlation_id=0, flags=0, parameters={})
-        return Pending(self._controls.applied(request, ready=False), 1, lambda response: None)
+        return Pending(self._controls.applied(request, ready=False), 1, lambda response: None, stand_in=True)
 
     # -- ending idle sequences
 

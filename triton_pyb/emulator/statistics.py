@@ -52,18 +52,30 @@ class Statistics:
     batches: Counter[tuple[int, ...]] = field(default_factory=Counter)  # rows per request of each execute
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def executed(self, rows: list[int], compute_ns: int, queue_ns: list[int]) -> None:
-        """One `execute` ran, on requests of these many rows."""
-        requests, total = len(rows), sum([count or 1 for count in rows])
+    def executed(
+        self, rows: list[int], compute_ns: int, queue_ns: list[int], failed: bool = False, stand_ins: int = 0
+    ) -> None:
+        """One `execute` ran, on requests of these many rows.
+
+        Parameters
+        ----------
+        failed : bool
+            `execute` itself failed: no request was inferred. Source: measured on 24.10.
+        stand_ins : int
+            How many of the requests, of one row each, fill slots of sequences that have none.
+        """
+        requests, total = len(rows) - stand_ins, sum([count or 1 for count in rows])
         batch = tuple(rows)
         with self._lock:
             self.last_inference = time.time_ns() // 1_000_000
             self.execution_count += 1
-            self.inference_count += total
             self.batches[batch] = self.batches.get(batch, 0) + 1
             if total not in self.batch_sizes:
                 self.batch_sizes[total] = _Duration()
             self.batch_sizes[total].add(compute_ns)
+            if failed:
+                return
+            self.inference_count += total - stand_ins
             durations = self.durations
             durations["queue"].add(sum(queue_ns), requests)
             durations["compute_infer"].add(compute_ns * requests, requests)

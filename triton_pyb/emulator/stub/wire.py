@@ -7,6 +7,7 @@ import select
 import socket
 import struct
 import threading
+from dataclasses import astuple
 from typing import Any, List, Optional, Tuple
 
 import numpy as np
@@ -168,7 +169,7 @@ def response_out(response: Optional[WireResponse]) -> Optional[Tuple[Any, ...]]:
     """A response as plain data, None for a bare final flag."""
     if response is None:
         return None
-    error = response.error and (response.error.code, response.error.message, response.error.stage)
+    error = response.error and astuple(response.error)
     fault = response.fault and tuple(response.fault)
     outputs = [tensor_out(tensor) for tensor in response.outputs]
     return (outputs, error, response.parameters, response.final, fault, response.dropped)
