@@ -13,8 +13,6 @@ import pytest
 
 from triton_pyb.emulator.errors import InferenceFailed
 
-from .conftest import Server
-
 TENSORS = "input [{ name: 'X' data_type: TYPE_FP32 dims: [2] }] output [{ name: 'Y' data_type: TYPE_FP32 dims: [2] }] "
 MODEL = """
 import triton_python_backend_utils as pb_utils

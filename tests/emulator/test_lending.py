@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import importlib.util
 import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from tests.emulator.models import ECHO, execute, tensors, write
+from triton_pyb import Annotated, Tensor, model
 from triton_pyb.emulator import EmulatedTriton, InferenceFailed
 
 IO = tensors(("input", "IN", "FP32", [1]), ("output", "OUT", "FP32", [1]))
@@ -37,17 +40,22 @@ return answers
 ROOT = Path(__file__).parents[2]
 
 
+@model
+def twice(x: Annotated[Any, Tensor("FP32", (2,))]) -> Annotated[Any, Tensor("FP32", (2,), name="y")]:
+    return x * 2
+
+
 def mine() -> float:
     return float(np.float32(threading.get_ident() % 2**24))
 
 
-def served(server: EmulatedTriton, model: str, value: float) -> float:
-    return float(server.infer(model, {"IN": [value]})["OUT"][0])
+def served(server: EmulatedTriton, name: str, value: float) -> float:
+    return float(server.infer(name, {"IN": [value]})["OUT"][0])
 
 
-def wait_until_idle(server: EmulatedTriton, model: str) -> None:
+def wait_until_idle(server: EmulatedTriton, name: str) -> None:
     """An instance's thread needs a moment after the load before it waits for work."""
-    scheduler = server._model(model)._scheduler
+    scheduler = server._model(name)._scheduler
     until = time.monotonic() + 5
     while not scheduler._idle and time.monotonic() < until:  # type: ignore[union-attr]
         time.sleep(0.01)
@@ -99,15 +107,29 @@ return [pb_utils.InferenceResponse([pb_utils.Tensor("OUT", r.inputs()[0].as_nump
 
 @pytest.mark.real_triton
 def test_a_request_costs_less_than_on_a_real_server() -> None:
-    """Loosely, with few calls, on a machine that does other things too; docs/emulator.md has figures."""
+    """The best of a few short runs, for the machine may do other things too; docs/emulator.md has the figures."""
     spec = importlib.util.spec_from_file_location("bench_emulator", ROOT / "scripts" / "bench_emulator.py")
     assert spec is not None and spec.loader is not None
     bench = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = bench  # the steps are built from their module
     try:
         spec.loader.exec_module(bench)
-        seconds = bench.measure(300)
+        runs = [bench.measure(500) for _ in range(3)]
     finally:
         del sys.modules[spec.name]
-    assert seconds["inline"] < 0.8 * seconds["real"]
-    assert seconds["folders"] < 2.5 * seconds["real"]
+    assert min(run["inline"] / run["real"] for run in runs) < 0.3
+    assert min(run["folders"] / run["real"] for run in runs) < 0.8
+
+
+def test_a_request_leaves_nothing_to_the_garbage_collector() -> None:
+    """What belongs to a request dies with it: a cycle would keep its arrays, and the sender that nobody used."""
+    with EmulatedTriton(twice) as triton:
+        triton.infer("twice", {"x": np.ones((1, 2), np.float32)})
+        gc.collect()
+        gc.disable()
+        try:
+            for _ in range(20):
+                triton.infer("twice", {"x": np.ones((1, 2), np.float32)})
+            assert gc.collect() == 0
+        finally:
+            gc.enable()

@@ -273,7 +273,7 @@ class _Branch:
         return take
 
     def fork(self, step: Step, model: LoadedModel, response: WireResponse, last: bool) -> None:
-        """A decoupled step answered: the rest of the ensemble runs on this answer, in place of the branch at the last."""
+        """A decoupled step answered: the rest of the ensemble runs on this answer, and at the last takes our place."""
         with self.run.lock:
             settled = {**self.settled, **_outputs(step, model, response)}
             branch = _Branch(self.run, settled, self.waiting)
