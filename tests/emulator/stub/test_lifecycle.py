@@ -129,6 +129,7 @@ def test_a_failure_after_a_final_response_kills_the_server(start: Start, tmp_pat
     assert fault is not None
     assert fault[:2] == ("TPB508", "execute failed after a final response: the server dies of it")
     assert answers.only().error is None
+    assert instance.execute([request()], Answers(1)) == fault  # nobody was told of it
     assert execute(instance, request()).error().message == "Stub process 'm_0_0' is not healthy."
 
 
@@ -362,3 +363,51 @@ def test_cancelling(start: Start, tmp_path: Path, inline: bool) -> None:
     while not answers.of[0] and time.monotonic() < deadline:
         time.sleep(0.01)
     assert answers.only().outputs[0].array.tolist() == [1.0]
+
+
+@pytest.mark.parametrize("change", ["requests.reverse()", "requests.sort(key=lambda r: -r.inputs()[0].as_numpy()[0])"])
+def test_a_list_of_requests_in_another_order_swaps_the_answers(
+    start: Start, tmp_path: Path, inline: bool, change: str
+) -> None:
+    """And each is pruned by the names that the other was asked for."""
+    body = f"""
+    {change}
+    def one(r):
+        value = r.inputs()[0].as_numpy()
+        return pb_utils.InferenceResponse([pb_utils.Tensor("OUT", value), pb_utils.Tensor("TOO", value)])
+    return [one(r) for r in requests]
+    """
+    both = request(1.0, outputs=("OUT", "TOO"))
+    answers = _run(start, executing(tmp_path, body), inline, both, request(5.0))
+    assert [[o.array.tolist() for o in answers.only(index).outputs] for index in (0, 1)] == [[[5.0]], [[1.0], [1.0]]]
+
+
+@pytest.mark.parametrize("body", ["requests.clear()\nreturn [ok()]", "requests.pop()\nraise ValueError('x')"])
+def test_a_failure_after_requests_left_the_list(start: Start, tmp_path: Path, inline: bool, body: str) -> None:
+    instance, answers = start(launch(executing(tmp_path, body), inline=inline)), Answers(2)
+    fault = instance.execute([request(), request()], answers)
+    assert fault is not None
+    left = 0 if "clear" in body else 1
+    assert fault[:2] == (
+        "TPB512",
+        f"execute failed after it took requests out of its list (2, now {left}): the server dies of it",
+    )
+    assert "not healthy" in execute(instance, request()).error().message
+
+
+def test_a_fault_that_no_client_was_told_meets_the_next_one(start: Start, tmp_path: Path, inline: bool) -> None:
+    body = """
+    sender = requests[0].get_response_sender()
+    assert not sender.is_cancelled()
+    sender.send(ok(), flags=pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)
+    requests[0].is_cancelled()
+    """
+    instance, answers = start(launch(executing(tmp_path, body), inline=inline)), Answers(1)
+    fault = instance.execute([request()], answers)
+    assert answers.only().error is None
+    assert fault is not None and fault[:2] == (
+        "TPB513",
+        "is_cancelled after the final response: the server looks in memory that it has freed, and may die",
+    )
+    assert instance.execute([request()], Answers(1)) == fault
+    assert "not healthy" in execute(instance, request()).error().message

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from tests.emulator.stub.kit import pb_utils
+from triton_pyb.emulator.stub.errors import EmulatorError
 
 
 @pytest.fixture
@@ -76,3 +77,35 @@ def test_codes_of_triton_error_are_read_only_and_new_at_each_access(pb: Any) -> 
     assert pb.TritonError.NOT_FOUND is not pb.TritonError.NOT_FOUND
     with pytest.raises(AttributeError):
         pb.TritonError.NOT_FOUND = 1
+
+
+@pytest.mark.parametrize("protocol", [0, 1])
+def test_pickling_by_an_old_protocol_kills_the_stub(pb: Any, protocol: int) -> None:
+    with pytest.raises(EmulatorError, match=f"TPB514 pickling a TritonError by protocol {protocol} kills the stub"):
+        pickle.dumps(pb.TritonError("m"), protocol)
+    assert pb.stub.fault.code == "TPB514"
+
+
+def test_a_second_init_changes_nothing(pb: Any) -> None:
+    tensor, response = pb.Tensor("a", np.zeros(1)), pb.InferenceResponse([pb.Tensor("a", np.zeros(1))])
+    tensor.__init__("b", np.ones(2))
+    response.__init__([])
+    assert (tensor.name(), tensor.shape(), len(response.output_tensors())) == ("a", [1], 1)
+    with pytest.raises(TypeError, match="incompatible constructor arguments"):
+        tensor.__init__(1)
+
+
+def test_a_subclass_without_constructor_goes_by_its_own_name(pb: Any) -> None:
+    class Own(pb.Logger):  # type: ignore[misc]
+        pass
+
+    with pytest.raises(TypeError, match=r"^Own: No constructor defined!"):
+        Own()
+    with pytest.raises(TypeError, match=r"^c_python_backend_utils.Logger: No constructor defined!"):
+        pb.Logger()
+
+
+def test_small_things(pb: Any) -> None:
+    assert pb.module.__doc__ is None
+    assert pb.get_model_dir.__module__ == "triton_python_backend_utils"
+    assert vars(type(pb.TritonError.INTERNAL))["__entries"]["INTERNAL"] == (pb.TritonError.INTERNAL, None)

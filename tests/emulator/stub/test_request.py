@@ -89,10 +89,13 @@ def test_received_fields(pb: Any) -> None:
 
 def test_cancellation_is_seen(pb: Any) -> None:
     received = _received(pb)
+    received._pb.exchange.finished = False
     assert not received.is_cancelled()
     pb.stub.cancelled.add(received._pb.exchange.key)
     assert received.is_cancelled()
     assert received.get_response_sender().is_cancelled()
+    received._pb.exchange.finish()
+    assert received.is_cancelled()
 
 
 def test_is_cancelled_on_a_constructed_request_aborts_the_server(pb: Any) -> None:

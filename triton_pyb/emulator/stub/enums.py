@@ -45,7 +45,6 @@ def build_enum(stub: Any, name: str, qualname: str, members: Dict[str, int]) -> 
         "__module__": MODULE,
         "__qualname__": qualname,
         "__slots__": (),
-        "__entries": {member: (value, None) for member, value in members.items()},
         "__repr__": lambda self: f"<{type(self).__name__}.{name_of(self)}: {self._pb}>",
         "__str__": lambda self: f"{type(self).__name__}.{name_of(self)}",
         "__int__": lambda self: self._pb,
@@ -70,6 +69,7 @@ def build_enum(stub: Any, name: str, qualname: str, members: Dict[str, int]) -> 
     }
     for member, value in members.items():
         made[member] = built(value)
-    for attribute, item in {**properties, **made}.items():
+    entries = {"__entries": {member: (item, None) for member, item in made.items()}}
+    for attribute, item in {**entries, **properties, **made}.items():
         type.__setattr__(built, attribute, item)  # afterwards: a property then knows no name, like pybind11's
     return built

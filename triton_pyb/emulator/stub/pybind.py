@@ -11,7 +11,7 @@ from .errors import MODULE
 from .signatures import Bound, Parameter, Signature
 
 _BUILTINS = "pybind11_builtins"
-_HIDDEN = frozenset(("_pb", "_init", "__slots__", "__weakref__"))
+_HIDDEN = frozenset(("_pb", "_init", "_stub", "__slots__", "__weakref__"))
 _OBJECT_INIT_DOC = "Initialize self.  See help(type(self)) for accurate signature."
 
 
@@ -56,25 +56,37 @@ class pybind11_type(type):
         return [name for name in super().__dir__() if name not in _HIDDEN]
 
 
+def _full_name(cls: type) -> str:
+    name: str = type.__dict__["__name__"].__get__(cls)
+    return name
+
+
 def _c_name(cls: type) -> str:
     # The nearest of our own classes: a subclass written in Python is reported by its base.
     for base in cls.__mro__:
-        name: str = type.__dict__["__name__"].__get__(base)
-        if "." in name:
-            return name
+        if "." in _full_name(base):
+            return _full_name(base)
     return cls.__name__
 
 
 def _object_init(self: Any, *args: Any, **kwargs: Any) -> None:
-    raise TypeError(f"{_c_name(type(self))}: No constructor defined!")
+    raise TypeError(f"{_full_name(type(self))}: No constructor defined!")
 
 
 def _object_dir(self: Any) -> List[str]:
     return [name for name in object.__dir__(self) if name not in _HIDDEN]
 
 
-def _object_reduce(self: Any, protocol: int) -> Any:
-    name: str = type.__dict__["__name__"].__get__(type(self))
+def _object_reduce(self: Any, protocol: int = 0) -> Any:
+    name = _full_name(type(self))
+    kind = name.rsplit(".", 1)[-1]
+    if protocol < 2:  # Source: measured on 24.10
+        type(self)._stub.fail(
+            "TPB514",
+            f"pickling a {kind} by protocol {protocol} kills the stub process",
+            "pickle, or __reduce__",
+            "Do not pickle objects of pb_utils: take names, arrays and messages out of them.",
+        )
     raise TypeError(f"cannot pickle {name!r} object")
 
 
@@ -90,6 +102,7 @@ PybindObject: Any = pybind11_type(
         "__slots__": ("_pb", "__weakref__"),
         "__init__": _object_init,
         "__dir__": _object_dir,
+        "__reduce__": _object_reduce,
         "__reduce_ex__": _object_reduce,
     },
 )
@@ -144,6 +157,7 @@ class PybindClass:
         built: type = pybind11_type(f"{MODULE}.{self.name}", (PybindObject,), namespace)
         for name, value in (extra or {}).items():
             type.__setattr__(built, name, value)  # afterwards: a property then knows no name, like pybind11's
+        type.__setattr__(built, "_stub", stub)
         if "__init__" in namespace:
             type.__setattr__(built, "_init", namespace["__init__"])
         stub.classes[self.name] = built

@@ -171,7 +171,11 @@ class Bound:
                 raise TypeError("__init__(self, ...) called with invalid or missing `self` argument")
             raise TypeError(self._signature.complaint(stub, args, kwargs))
         if self._signature.kind == "constructor":
-            return self.construct(args[0], args[1:], kwargs)
+            first = getattr(args[0], "_pb", None)
+            self.construct(args[0], args[1:], kwargs)
+            if first is not None:  # called once more: pybind11 keeps to the first value
+                args[0]._pb = first
+            return None
         return self._implementation(stub, args[0], *self._values(args[1:], args, kwargs))
 
     def construct(self, instance: Any, args: Sequence[Any], kwargs: Dict[str, Any]) -> None:

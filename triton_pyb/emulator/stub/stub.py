@@ -61,4 +61,13 @@ class Stub:
                 f"'{self.instance_name}'",
                 "Ask only the requests that execute got.",
             )
-        return exchange.key in self.cancelled
+        if exchange.key in self.cancelled:
+            return True
+        if exchange.finished:
+            self.fail(
+                "TPB513",
+                "is_cancelled after the final response: the server looks in memory that it has freed, and may die",
+                f"'{self.instance_name}'",
+                "Ask before the final response; afterwards there is nothing left to cancel.",
+            )
+        return False

@@ -126,6 +126,7 @@ def load_python_module(stub: Any) -> ModuleType:
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
+    module.__doc__ = None
     stub.serialize = module.serialize_byte_tensor
     for feature in SINCE:
         if stub.release.has(feature):
@@ -149,4 +150,5 @@ def add_get_model_dir(stub: Any, pb_utils: ModuleType) -> None:
     signature, function = model_control.GET_MODEL_DIR
     if stub.release.has("get_model_dir"):
         made: Callable[..., Any] = Bound(stub, signature, function)
+        made.__module__ = PB_UTILS
         vars(pb_utils)["get_model_dir"] = made
