@@ -42,15 +42,12 @@ def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _float(text: str) -> float:
-    if len(text) > 16 or "e" in text or "E" in text:
-        value = _scaled(text)
-        if math.isinf(value):
-            raise OverflowError(text)
-        return value
-    return float(text)  # so few digits that every way gives the same
-
-
-_NUMBER = re.compile(r"(-?)(\d+)(?:\.(\d*))?(?:[eE]([+-]?\d+))?")
+    if len(text) < 17 and "e" not in text and "E" not in text:
+        return float(text)  # so few digits that every way gives the same
+    value = _scaled(text)
+    if math.isinf(value):
+        raise OverflowError(text)
+    return value
 
 
 def _scaled(text: str) -> float:
@@ -58,10 +55,32 @@ def _scaled(text: str) -> float:
 
     Source: GenericReader::ParseNumber and StrtodNormalPrecision of RapidJSON 1.1.0.
     """
-    match = _NUMBER.fullmatch(text)
-    assert match is not None, text
-    sign, whole, fraction, exponent = match.groups(default="")
-    limit = 2**63 if sign else 2**64 - 1
+    number, _, exponent = text.replace("E", "e").partition("e")
+    whole, _, fraction = number.partition(".")
+    negative = whole[0] == "-"
+    if negative:
+        whole = whole[1:]
+    if len(whole) > 15:
+        value, places = _long(whole, fraction, 2**63 if negative else 2**64 - 1)
+    else:
+        # As many digits as stay below 2**53 and one more come as an integer, the others as doubles.
+        digits = (whole + fraction).lstrip("0")
+        kept = 16 if len(digits) > 16 and int(digits[:16]) >= 2**53 else 17
+        taken = min(len(digits), 17 if whole == "0" else 18)
+        value = float(int(digits[:kept] or "0"))
+        for digit in digits[kept:taken]:
+            value = value * 10.0 + int(digit)
+        places = len(digits) - taken - len(fraction)
+    if exponent:
+        places += int(exponent)
+    if places < -308:
+        value, places = value / _POWERS[308], places + 308
+    value = 0.0 if places < -308 else value * _power(places) if places >= 0 else value / _POWERS[-places]
+    return -value if negative else value
+
+
+def _long(whole: str, fraction: str, limit: int) -> tuple[float, int]:
+    """The digits of a number with many before the point, and how many of the fraction's count, as an exponent."""
     kept = len(str(limit))  # as many digits as an integer holds; the others come as doubles
     kept -= int(whole[:kept]) > limit
     number, places, counted = int(whole[:kept]), 0, min(kept, len(whole)) - 1
@@ -69,19 +88,15 @@ def _scaled(text: str) -> float:
         while -places < len(fraction) and number < 2**53:
             number = number * 10 + int(fraction[-places])
             places -= 1
-            counted += number != 0
+            counted += 1
     value = float(number)
     for digit in whole[kept:]:
         value = value * 10.0 + int(digit)
     while -places < len(fraction) and counted < 17:
         value = value * 10.0 + int(fraction[-places])
         places -= 1
-        counted += value != 0
-    places += int(exponent or 0)
-    if places < -308:
-        value, places = value / _POWERS[308], places + 308
-    value = 0.0 if places < -308 else value * _power(places) if places >= 0 else value / _power(-places)
-    return -value if sign else value
+        counted += 1
+    return value, places
 
 
 def _power(exponent: int) -> float:

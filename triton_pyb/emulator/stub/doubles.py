@@ -16,7 +16,7 @@ _HALF = 1 << 63
 #: From this decimal place down the digits are those of the upper end: the table of the rounding ends here.
 _ROUNDED = 9
 #: Binary exponent of a normalised double to what `_scale` finds.
-_SCALES: Dict[int, Tuple[int, int, int]] = {}
+_SCALES: Dict[int, Tuple[int, int, int, int]] = {}
 
 
 def number(value: float) -> str:
@@ -44,13 +44,15 @@ def _digits(value: float) -> Tuple[int, int]:
     significand = fraction | 1 << 52 if biased else fraction
     shift = 64 - significand.bit_length()
     binary = (biased or 1) - 1075 - shift
-    power, width, decimal = _SCALES.get(binary) or _scale(binary)
+    power, width, decimal, places = _SCALES.get(binary) or _scale(binary)
     # The upper end of what reads as this double, and how wide that is, with `width` bits behind the point.
     significand <<= shift
     half = 1 << shift - 1
     upper = ((significand + half) * power + _HALF >> 64) - 1
     delta = upper - ((significand - (half if fraction or not biased else half >> 1)) * power + _HALF >> 64) - 1
-    places = _places(upper, delta, width)
+    mask, scale = (1 << width) - 1, _TENS[-places - 1]
+    if upper * scale & mask < delta * scale or upper & mask == delta:
+        places = _places(upper, delta, width, places + 1)
     if places <= -_ROUNDED:
         return upper * _TENS[-places] >> width, decimal + places
     distance = upper - (significand * power + _HALF >> 64)
@@ -66,14 +68,18 @@ def _digits(value: float) -> Tuple[int, int]:
     return digits, decimal + places
 
 
-def _places(upper: int, delta: int, width: int) -> int:
-    """The highest decimal place where the digits of `upper` may be cut off and still lie within `delta` of it."""
+def _places(upper: int, delta: int, width: int, low: int) -> int:
+    """The highest decimal place where the digits of `upper` may be cut off and still lie within `delta` of it.
+
+    Parameters
+    ----------
+    low : int
+        A place that will do, if any but 0 does.
+    """
     if upper & (1 << width) - 1 <= delta:
         low, high = 0, len(str(upper >> width))
     else:
-        low, high = -((((1 << width) // delta).bit_length() * 1233 >> 12) + 1), 0  # any place this low will do
-        if not _near(upper, delta, width, low + 3):
-            high = low + 3
+        high = low + 1 if not _near(upper, delta, width, low + 1) else 0
     while high - low > 1:
         place = low + high >> 1
         if _near(upper, delta, width, place):
@@ -90,17 +96,24 @@ def _near(upper: int, delta: int, width: int, place: int) -> bool:
     return upper % (_TENS[place] << width) <= delta
 
 
-def _scale(binary: int) -> Tuple[int, int, int]:
-    """The power of ten that brings a double with 64 bits and this exponent before the point: its top 64 bits, how many
-    bits are then behind the point, and the decimal exponent that undoes it."""
+def _scale(binary: int) -> Tuple[int, int, int, int]:
+    """The power of ten that moves the point of a double with 64 bits and this exponent to its upper half.
+
+    Returns
+    -------
+    power, width, decimal, places
+        Its upper 64 bits; how many bits are behind the point then; the decimal exponent that undoes it; a decimal place
+        where the digits may always be cut off, since a double is unsure by 700 of 2**64 at least.
+    """
     estimate = (-61 - binary) * 0.30102999566398114 + 347
-    index = (math.ceil(estimate) >> 3) + 1
-    exponent = -348 + 8 * index
+    exponent = 8 * ((math.ceil(estimate) >> 3) + 1) - 348
     if exponent >= 0:
         power, moved = 10**exponent << 1200, -1200
     else:
         power, moved = (1 << 2400) // 10**-exponent, -2400
     extra = power.bit_length() - 64
     power = (power >> extra - 1) + 1 >> 1
-    _SCALES[binary] = found = (power, -(binary + moved + extra + 64), -exponent)
+    width = -(binary + moved + extra + 64)
+    places = -next(n for n, ten in enumerate(_TENS) if 1 << width <= 700 * ten)
+    _SCALES[binary] = found = (power, width, -exponent, places)
     return found
