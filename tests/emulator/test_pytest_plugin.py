@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -267,12 +268,53 @@ def test_golden_cases_that_are_missing_or_of_other_requests(triton: TritonFixtur
     from triton_pyb.emulator import golden
 
     server = triton.load(write(tmp_path, "echo", IO))
-    with pytest.raises(Exception, match="TPB578 there is no '.*cases/none.json'"):
+    with pytest.raises(Exception, match="TPB578 there is no '.*cases/none.yaml'"):
         golden.replay(tmp_path / "cases" / "none", server, "", (), rtol=0, atol=0)
     golden.record(tmp_path / "cases" / "one", server, "echo", [{"IN": [1, 2]}], {})
     golden.replay(tmp_path / "cases" / "one", server, "", (), rtol=0, atol=0)
     with pytest.raises(Exception, match="TPB579 '.*cases/one' holds other requests than the test sends"):
         golden.replay(tmp_path / "cases" / "one", server, "echo", [{"IN": [1, 3]}], rtol=0, atol=0)
+
+
+def test_golden_cases_of_errors_and_streams_are_the_same_in_another_folder(
+    triton: TritonFixture, tmp_path: Path
+) -> None:
+    from triton_pyb.emulator import golden
+
+    def failing(folder: Path) -> Any:
+        return triton.load(write(folder, "echo", IO, execute("import json\njson.loads('{')")))
+
+    golden.record(tmp_path / "failing", failing(tmp_path / "here"), "echo", [{"IN": [1, 2]}], {})
+    kept = (tmp_path / "failing.yaml").read_text()
+    assert "message: |" in kept and "  echo/1/model.py(" in kept and str(tmp_path) not in kept
+    golden.replay(tmp_path / "failing", failing(tmp_path / "there"), "", (), rtol=0, atol=0)
+
+    stream = """
+sender = requests[0].get_response_sender()
+for number in range(3):
+    sender.send(pb_utils.InferenceResponse([pb_utils.Tensor("OUT", requests[0].inputs()[0].as_numpy() + number)]))
+sender.send(pb_utils.InferenceResponse(error=pb_utils.TritonError("enough")))
+sender.send(flags=pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)
+"""
+    decoupled = "model_transaction_policy { decoupled: true }\n" + IO
+
+    def streaming(folder: Path, body: str) -> Any:
+        return triton.load(write(folder, "stream", decoupled, execute(body)))
+
+    golden.record(tmp_path / "stream", streaming(tmp_path / "1", stream), "stream", [{"IN": [1, 2]}], {})
+    golden.replay(tmp_path / "stream", streaming(tmp_path / "2", stream), "", (), rtol=0, atol=0)
+    with pytest.raises(AssertionError, match="stream, request 0: got 3 responses, recorded are 4"):
+        fewer = stream.replace("range(3)", "range(2)")
+        golden.replay(tmp_path / "stream", streaming(tmp_path / "3", fewer), "", (), rtol=0, atol=0)
+    with pytest.raises(AssertionError, match="stream, request 0, response 0, output 'OUT'"):
+        other = stream.replace("+ number", "- 1")
+        golden.replay(tmp_path / "stream", streaming(tmp_path / "4", other), "", (), rtol=0, atol=0)
+
+
+@pytest.mark.triton(relaese="21.10")
+def test_an_option_that_nobody_knows(triton: TritonFixture, tmp_path: Path) -> None:
+    with pytest.raises(Exception, match="TPB584 'relaese' is no option of EmulatedTriton; did you mean 'release'"):
+        triton.load(write(tmp_path, "echo", IO))
 
 
 def test_the_options_are_told(installed: pytest.Pytester) -> None:
@@ -474,6 +516,6 @@ return None
         [
             "E*TPB569 a response came after the final flag: *",
             "E*TPB503 a request to 'open_0*' sent a response without the final flag: its client waits for ever",
-            "E*TPB503 a request to 'none_0*' was never answered: its client waits for ever",
+            "E*TPB503 a request to 'none_0*' was never answered (None stands for it*): its client waits for ever",
         ]
     )

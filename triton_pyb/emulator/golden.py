@@ -1,17 +1,17 @@
 """Golden cases: requests and answers on disk, recorded from one server and compared with another.
 
-Arrays lie in an ``.npz``, everything else in a ``.json`` beside it that a reviewer can read: the standard library
-writes it, and one dependency less is worth more than the comments that YAML would allow. Neither file is a pickle.
+Arrays lie in an ``.npz``, everything else in a ``.yaml`` beside it that a reviewer can read. Neither file is a pickle.
 """
 
 from __future__ import annotations
 
-import json
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import yaml
 from numpy.typing import NDArray
 
 from triton_pyb.emulator import byte_tensors
@@ -23,6 +23,21 @@ from triton_pyb.emulator.values import to_arrays
 Arrays = dict[str, NDArray[Any]]
 
 
+class Words(NamedTuple):
+    """What a failure says on every machine: of the paths in its traceback, what belongs to the model or the library."""
+
+    code: str
+    message: str
+
+    @classmethod
+    def of(cls, failure: InferenceFailed) -> Words:
+        frame = r"(?m)^(\s+)/\S*?((?:[^/\s]+/){0,2}[^/\s]+\.py\(\d+\): )"
+        return cls(failure.code, re.sub(frame, r"\1\2", failure.message))
+
+
+Response = Arrays | Words
+
+
 def record(
     path: Path, server: Any, model: str, requests: Sequence[Mapping[str, Any]], options: Mapping[str, Any]
 ) -> None:
@@ -32,17 +47,29 @@ def record(
     config = server.model_config(model)
     for index, inputs in enumerate(requests):
         sent = to_arrays(config, dict(inputs))
-        answer = _answer(server, model, sent, options)
-        case: dict[str, Any] = {"inputs": _kept(arrays, f"{index}/in", sent)}
-        if isinstance(answer, InferenceFailed):
-            case["error"] = {"code": answer.code, "message": answer.message}
-        else:
-            case["outputs"] = _kept(arrays, f"{index}/out", answer)
-        cases.append(case)
+        responses = [
+            {"error": response._asdict()}
+            if isinstance(response, Words)
+            else {"outputs": _kept(arrays, f"{index}/out/{number}", response)}
+            for number, response in enumerate(_responses(server, model, config, sent, options))
+        ]
+        cases.append({"inputs": _kept(arrays, f"{index}/in", sent), "responses": responses})
     path.parent.mkdir(parents=True, exist_ok=True)
-    text = json.dumps({"model": model, "options": dict(options), "cases": cases}, indent=1, ensure_ascii=False)
-    _beside(path, ".json").write_text(text + "\n", encoding="utf-8")
+    whole = {"model": model, "options": dict(options), "cases": cases}
+    text = yaml.dump(whole, Dumper=_Readable, sort_keys=False, allow_unicode=True, width=120)
+    _beside(path, ".yaml").write_text(text, encoding="utf-8")
     np.savez_compressed(_beside(path, ".npz"), **arrays)
+
+
+class _Readable(yaml.SafeDumper):
+    """Texts of several lines as blocks, as a person would write them."""
+
+
+def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
+
+
+_Readable.add_representer(str, _text)
 
 
 def replay(
@@ -57,46 +84,64 @@ def replay(
     AssertionError
         With the case, the output and numpy's account of the difference.
     """
-    if not _beside(path, ".json").is_file():
+    if not _beside(path, ".yaml").is_file():
         raise EmulatorMisused(
-            "TPB578", f"there is no '{_beside(path, '.json')}'", "triton.golden", "record it: pytest --triton-record"
+            "TPB578", f"there is no '{_beside(path, '.yaml')}'", "triton.golden", "record it: pytest --triton-record"
         )
-    recorded = json.loads(_beside(path, ".json").read_text(encoding="utf-8"))
+    recorded = yaml.safe_load(_beside(path, ".yaml").read_text(encoding="utf-8"))
     with np.load(_beside(path, ".npz")) as arrays:
         cases = [
-            (_read(arrays, f"{index}/in", case["inputs"]), case, _read(arrays, f"{index}/out", case.get("outputs", {})))
+            (_read(arrays, f"{index}/in", case["inputs"]), _expected(arrays, index, case["responses"]))
             for index, case in enumerate(recorded["cases"])
         ]
+    config = server.model_config(recorded["model"])
     if requests:
-        config = server.model_config(model)
-        sent = [to_arrays(config, dict(inputs)) for inputs in requests]
-        if model != recorded["model"] or not _same(sent, [inputs for inputs, _, _ in cases]):
+        sent = [to_arrays(server.model_config(model), dict(inputs)) for inputs in requests]
+        if model != recorded["model"] or not _same(sent, [inputs for inputs, _ in cases]):
             raise EmulatorMisused(
                 "TPB579",
                 f"'{path}' holds other requests than the test sends",
                 "triton.golden",
                 "record it again: pytest --triton-record",
             )
-    for index, (inputs, case, expected) in enumerate(cases):
-        answer = _answer(server, recorded["model"], inputs, recorded["options"])
-        _compare(f"{path.name}, request {index}", answer, case, expected, rtol, atol)
+    for index, (inputs, expected) in enumerate(cases):
+        got = _responses(server, recorded["model"], config, inputs, recorded["options"])
+        where = f"{path.name}, request {index}"
+        assert len(got) == len(expected), f"{where}: got {len(got)} responses, recorded are {len(expected)}"
+        for number, (response, wanted) in enumerate(zip(got, expected, strict=True)):
+            _compare(f"{where}, response {number}" if len(got) > 1 else where, response, wanted, rtol, atol)
 
 
-def _answer(server: Any, model: str, inputs: Arrays, options: Mapping[str, Any]) -> Arrays | InferenceFailed:
+def _responses(
+    server: Any, model: str, config: Mapping[str, Any], inputs: Arrays, options: Mapping[str, Any]
+) -> list[Response]:
+    """All that the server answers: one response, or a decoupled model's whole stream; a failure comes last."""
+    decoupled = bool(config.get("model_transaction_policy", {}).get("decoupled"))
+    responses: list[Response] = []
     try:
-        return dict(server.infer(model, inputs, **options))
+        if not decoupled:
+            responses.append(dict(server.infer(model, inputs, **options)))
+            return responses
+        for response in server.stream_infer(model, inputs, **options):
+            responses.append(dict(response))
     except InferenceFailed as failure:
-        return failure
+        responses.append(Words.of(failure))
+    return responses
 
 
-def _compare(
-    where: str, answer: Arrays | InferenceFailed, case: dict[str, Any], expected: Arrays, rtol: float, atol: float
-) -> None:
-    if isinstance(answer, InferenceFailed) or "error" in case:
-        got = {"code": answer.code, "message": answer.message} if isinstance(answer, InferenceFailed) else "an answer"
-        assert got == case.get("error", "an answer"), (
-            f"{where}: got {got}, recorded is {case.get('error', 'an answer')}"
-        )
+def _expected(arrays: Mapping[str, Any], index: int, responses: Sequence[Mapping[str, Any]]) -> list[Response]:
+    return [
+        Words(**response["error"])
+        if "error" in response
+        else _read(arrays, f"{index}/out/{number}", response["outputs"])
+        for number, response in enumerate(responses)
+    ]
+
+
+def _compare(where: str, answer: Response, expected: Response, rtol: float, atol: float) -> None:
+    if isinstance(answer, Words) or isinstance(expected, Words):
+        told, kept = (each if isinstance(each, Words) else "an answer" for each in (answer, expected))
+        assert told == kept, f"{where}: got {told}, recorded is {kept}"
         return
     assert sorted(answer) == sorted(expected), f"{where}: got {sorted(answer)}, recorded are {sorted(expected)}"
     for name, array in expected.items():

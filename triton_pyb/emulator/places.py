@@ -6,6 +6,7 @@ function that skips a test, and give a `Place`: ``real`` for ``--triton=real``, 
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from importlib.metadata import entry_points
 from typing import Any, NoReturn, Protocol
@@ -14,7 +15,7 @@ from triton_pyb.emulator import log
 from triton_pyb.emulator.errors import ContractBroken
 from triton_pyb.emulator.targets import EmulatorMisused
 from triton_pyb.emulator.triton import EmulatedTriton
-from triton_pyb.runtime.errors import TritonPybError
+from triton_pyb.runtime.errors import TritonPybError, did_you_mean
 
 _TOO_LATE = "Unable to send response. Response sender has been closed."
 
@@ -74,6 +75,19 @@ class Emulator:
 
     def close(self) -> None:
         return None
+
+
+def refuse_unknown(options: dict[str, Any]) -> None:
+    """EmulatorMisused for an option of a test that `EmulatedTriton` does not have."""
+    known = [name for name in inspect.signature(EmulatedTriton).parameters if name != "target"]
+    for name in options:
+        if name not in known:
+            raise EmulatorMisused(
+                "TPB584",
+                f"'{name}' is no option of EmulatedTriton{did_you_mean(name, known)}",
+                "triton.load or @pytest.mark.triton",
+                f"use one of {', '.join(known)}",
+            )
 
 
 def find_place(where: str, skip: Skip) -> Place:

@@ -78,7 +78,10 @@ class TritonFixture:
             As `EmulatedTriton` takes them, e.g. ``mode="faithful"``, ``release="21.10"``,
             ``fake_models={"scorer": function}``.
         """
+        from triton_pyb.emulator.places import refuse_unknown
+
         __tracebackhide__ = True
+        refuse_unknown({**self._options, **options})
         server = self._place.load(target, {**self._options, **options})
         self._servers.append(server)
         self._loaded.append(server)
@@ -99,7 +102,7 @@ class TritonFixture:
         atol: float = 1e-6,
         **options: Any,
     ) -> None:
-        """Compare the answers of `server` with those recorded in `path`.npz and `path`.json.
+        """Compare the answers of `server` with those recorded in `path`.npz and `path`.yaml.
 
         ``pytest --triton-record`` writes the two files, say on a real server; without it the recorded requests
         are sent again, say to the emulator, and every answer must be the recorded one.

@@ -208,6 +208,8 @@ class Model:
                 )
             return
         if returned is None and optional:
+            for request in requests:
+                request._pb.exchange.returned = " (execute returned None)"
             return
         if not isinstance(returned, list):
             if has("the return value of execute is checked"):
@@ -231,6 +233,7 @@ class Model:
     def _admit(self, request: Any, response: Any, optional: bool) -> None:
         rescheduled = request._pb.release_flags == RELEASE_RESCHEDULE
         if response is None and (optional or rescheduled):
+            request._pb.exchange.returned = " (None stands for it in the list that execute returned)"
             return
         if rescheduled:
             raise Refusal(

@@ -38,6 +38,7 @@ class Exchange:
         self.sent = 0
         self.closed = False
         self.finished = False
+        self.returned = ""  # what execute returned for it, when that was no answer
 
     def admit(self, response: Any, flags: int) -> None:
         """Check the sender's rules in the stub's order and count the message."""
@@ -84,16 +85,16 @@ class Exchange:
     def abandon(self) -> None:
         """Report that the client of an unfinished request waits for ever."""
         if self.finish():
-            _report(self.stub, self.respond, self.index, self.sent)
+            _report(self.stub, self.respond, self.index, self.sent, self.returned)
 
     def __del__(self) -> None:
         if not self.finished and not self.stub.ended:
-            stub, respond, index, sent = self.stub, self.respond, self.index, self.sent
-            stub.undertaker.leave(lambda: _report(stub, respond, index, sent))
+            stub, respond, index, sent, returned = self.stub, self.respond, self.index, self.sent, self.returned
+            stub.undertaker.leave(lambda: _report(stub, respond, index, sent, returned))
 
 
-def _report(stub: Any, respond: Respond, index: int, sent: int) -> None:
-    what = "sent a response without the final flag" if sent else "was never answered"
+def _report(stub: Any, respond: Respond, index: int, sent: int, returned: str) -> None:
+    what = "sent a response without the final flag" if sent else f"was never answered{returned}"
     fault = WireFault(
         "TPB503",
         f"a request to '{stub.instance_name}' {what}: its client waits for ever",
