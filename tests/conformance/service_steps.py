@@ -174,6 +174,12 @@ def patient(x: float, ctx: Context) -> Annotated[float, Name("y")]:
     return x
 
 
+@model(name="dozes", instances=1, max_batch_size=0)
+def dozes(x: float) -> Annotated[float, Name("y")]:
+    time.sleep(1)
+    return x
+
+
 class Echoed(NamedTuple):
     text_out: Batch[str]
     data_out: Batch[bytes]

@@ -209,3 +209,16 @@ def _metrics(side: Server) -> str:
             text: str = page.read().decode()
         return text
     return str(server.metrics_page())
+
+
+def test_waiting_requests_are_a_gauge(side: Server) -> None:
+    entry = side.deploy(service_steps.dozes)
+    gauge = f'nv_inference_pending_request_count{{model="{entry}",version="1"}} '
+    with ThreadPoolExecutor(3) as pool:
+        answers = [pool.submit(side.infer, entry, {"x": np.array([float(n)])}) for n in range(3)]
+        time.sleep(0.7)
+        page = _metrics(side)
+        assert [answer.result()["y"].tolist() for answer in answers] == [[0], [1], [2]]
+    assert "# TYPE nv_inference_pending_request_count gauge" in page
+    assert gauge + "2" in page  # one is being executed
+    assert gauge + "0" in _metrics(side)

@@ -135,6 +135,15 @@ STREAMED = {
         for version in ("", "1")
         for final in [{"triton_enable_empty_final_response": True}]
     },
+    **{
+        f"ensemble of {text}": message(
+            "sent",
+            [],
+            [("X", "BYTES", [1], {"bytes_contents": [text.encode()]})],
+            parameters={"triton_enable_empty_final_response": True},
+        )
+        for text in ("1", "12", "12f")
+    },
     "an end that nobody wants to see": script("1"),
     "no end is wanted": script("1", parameters={"triton_enable_empty_final_response": False}),
 }

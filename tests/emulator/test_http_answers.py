@@ -103,6 +103,19 @@ INFER: dict[str, tuple[str, Any]] = {
             "outputs": [out("N2", classification=1)],
         },
     ),
+    **{
+        f"ensemble of {len(values)}, {outputs or 'all'}, {fields}": (
+            "/v2/models/pair/infer",
+            {
+                "inputs": [tensor("X", "FP64", *values)],
+                **({"outputs": [{"name": name} for name in outputs]} if outputs else {}),
+                "parameters": fields,
+            },
+        )
+        for values in ([], [1.5, 2])
+        for outputs in ("", "Y", "ZY")
+        for fields in ({}, {"sequence_id": 7, "sequence_start": True}, {"sequence_id": "a", "sequence_end": True})
+    },
     "integers": (
         MADE,
         {"inputs": [tensor("N", "INT32", 3)], "outputs": [{"name": n} for n in ("I", "U", "I8", "B", "S")]},

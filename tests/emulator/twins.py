@@ -123,6 +123,10 @@ def write_repository(repository: Path) -> None:
     word = [("input", "IN", "STRING", [1]), ("output", "OUT", "STRING", [-1]), ("output", "H", "FP16", [-1])]
     write(repository, "fails", tensors(*word), FAILS)
     write(repository, "sends", "model_transaction_policy { decoupled: true }\n" + tensors(*word), SENDS)
+    ends = tensors(("input", "X", "FP64", [-1]), ("output", "Y", "FP64", [-1]), ("output", "Z", "FP32", [-1]))
+    write(repository, "pair", ensemble(ends, [("numbers", {"D": "X"}, {"D": "Y", "F": "Z"})], 0), None)
+    ends = tensors(("input", "X", "STRING", [1]), ("output", "Y", "STRING", [-1]))
+    write(repository, "sent", ensemble(ends, [("sends", {"IN": "X"}, {"OUT": "Y"})], 0), None)
     ends = tensors(("input", "X", "FP32", [2]), ("output", "Y", "STRING", [1]))
     write(repository, "whole", ensemble(ends, [("plain", {"IN": "X"}, {"OUT": "Y"})], 8), None)
 

@@ -230,6 +230,11 @@ class Batcher:
                 return True
         return False
 
+    def waiting(self) -> int:
+        """How many requests no instance has taken yet."""
+        with self._lock:
+            return sum(len(level.queue) + len(level.expired) for level in self._levels.values())
+
     def _goes_alone(self, pending: Pending) -> bool:
         """Whether the rules let this request go at once, by itself."""
         return next_batch([pending], self.rules, 0)[0] > 0

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from triton_pyb.emulator.loaded_model import LoadedModel
-from triton_pyb.emulator.messages import WireError, WireRequest, WireResponse, WireTensor, altered
+from triton_pyb.emulator.messages import RepeatedParameters, WireError, WireRequest, WireResponse, WireTensor, altered
 from triton_pyb.emulator.pending import Pending
 from triton_pyb.emulator.unordered import unordered
 from triton_pyb.emulator.validation import RequestRefused, fits, restored
@@ -89,6 +89,9 @@ class EnsembleScheduler:
             given: Settled = {name: None for name in self.inputs}
             given.update({tensor.name: Value(tensor, self.batching) for tensor in pending.request.inputs})
             _Run(self, pending).start(given)
+
+    def waiting(self) -> int:
+        return 0  # its steps wait, it does not
 
     def stop(self) -> None:
         """Nothing to stop: the steps have schedulers of their own."""
@@ -296,14 +299,17 @@ class _Branch:
             dims = declared["reshape"]["shape"] if "reshape" in declared else declared["dims"]
             tensor = fitted(name, value, dims, scheduler.batching)
             outputs.append(restored(tensor, declared, scheduler.batching) if "reshape" in declared else tensor)
-        # The server hands the sequence fields of the steps on, set or not.
+        # The server hands the sequence fields of the steps on, set or not: with each output that has bytes.
+        times = sum(1 for tensor in outputs if tensor.array.size)
+        if not times:
+            return WireResponse(outputs)
         request = self.run.pending.request
         parameters = {
             "sequence_id": request.correlation_id,
             "sequence_start": bool(request.flags & 1),
             "sequence_end": bool(request.flags & 2),
         }
-        return WireResponse(outputs, parameters=parameters)
+        return WireResponse(outputs, parameters=RepeatedParameters(parameters, times) if times > 1 else parameters)
 
 
 class _Decoupled:

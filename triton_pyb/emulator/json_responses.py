@@ -9,7 +9,7 @@ from typing import Any
 
 from triton_pyb.emulator import byte_tensors, rapid_json
 from triton_pyb.emulator.json_requests import JsonRequest
-from triton_pyb.emulator.messages import WireResponse, WireTensor
+from triton_pyb.emulator.messages import RepeatedParameters, WireResponse, WireTensor
 from triton_pyb.emulator.stub.doubles import number
 from triton_pyb.emulator.validation import RequestRefused
 
@@ -26,8 +26,6 @@ def write(response: WireResponse, asked: JsonRequest, model: str, version: int) 
     if asked.request.request_id:
         document["id"] = asked.request.request_id
     document.update(model_name=model, model_version=str(version))
-    if response.parameters:
-        document["parameters"] = response.parameters
     outputs, tails = [], []
     binary = dict(asked.binary)
     for tensor in response.outputs:
@@ -41,6 +39,11 @@ def write(response: WireResponse, asked: JsonRequest, model: str, version: int) 
         else:
             outputs.append(rapid_json.dumps(entry)[:-1] + b',"data":[' + listed(tensor) + b"]}")
     head = rapid_json.dumps(document)[:-1]
+    if response.parameters:
+        members = rapid_json.dumps(response.parameters)[1:-1]
+        if isinstance(response.parameters, RepeatedParameters):
+            members = b",".join([members] * response.parameters.times)
+        head += b',"parameters":{' + members + b"}"
     return b"".join((head, b',"outputs":[', b",".join(outputs), b"]}")), tails
 
 

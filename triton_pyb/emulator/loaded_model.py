@@ -45,6 +45,7 @@ class Scheduler(Protocol):
     """What takes a model's requests in."""
 
     def enqueue(self, pendings: list[Pending]) -> None: ...
+    def waiting(self) -> int: ...
     def stop(self) -> None: ...
 
 
@@ -148,6 +149,10 @@ class LoadedModel:
         request.cancelled = True
         for instance in self.instances:
             instance.cancel(request)
+
+    def waiting(self) -> int:
+        """How many requests are queued and not yet being executed."""
+        return self._scheduler.waiting() if self._scheduler is not None else 0
 
     def ready(self) -> tuple[bool, str]:
         """Whether every instance says it is ready, and the first message of one that is not."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from .stub.messages import (
     DATATYPES,
     FINAL,
@@ -22,6 +24,7 @@ __all__ = [
     "FINAL",
     "RESCHEDULE",
     "Origin",
+    "RepeatedParameters",
     "WireError",
     "WireFault",
     "WireRequest",
@@ -31,3 +34,16 @@ __all__ = [
     "unhealthy",
     "wire_tensor",
 ]
+
+
+class RepeatedParameters(dict[str, Any]):
+    """Response parameters that were added several times; the JSON over HTTP has them as often.
+
+    Attributes
+    ----------
+    times : int
+    """
+
+    def __init__(self, parameters: dict[str, Any], times: int) -> None:
+        super().__init__(parameters)
+        self.times = times

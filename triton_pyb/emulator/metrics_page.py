@@ -6,16 +6,15 @@ from collections.abc import Callable, Iterator
 
 from triton_pyb.emulator.loaded_model import LoadedModel
 from triton_pyb.emulator.model_store import ModelStore
-from triton_pyb.emulator.statistics import Statistics
 
-Reading = Callable[[Statistics], int]
+Reading = Callable[[LoadedModel], int]
 
 
 def _duration(name: str) -> Reading:
-    return lambda statistics: statistics.durations[name].ns // 1000
+    return lambda model: model.statistics.durations[name].ns // 1000
 
 
-#: Why a request failed; only what a model's execution answered is counted here.
+#: Why a request failed; only what an execution answered is counted here: an ensemble's is none of the backend's.
 _REASONS = ("OTHER", "CANCELED", "REJECTED", "BACKEND")
 
 #: (name, help, type, reading). Source: the page of a 24.10 server without a GPU.
@@ -24,25 +23,25 @@ _FAMILIES: tuple[tuple[str, str, str, Reading], ...] = (
         "nv_inference_request_success",
         "Number of successful inference requests, all batch sizes",
         "counter",
-        lambda statistics: statistics.durations["success"].count,
+        lambda model: model.statistics.durations["success"].count,
     ),
     (
         "nv_inference_request_failure",
         "Number of failed inference requests, all batch sizes",
         "counter",
-        lambda statistics: statistics.durations["fail"].count,
+        lambda model: model.statistics.durations["fail"].count,
     ),
     (
         "nv_inference_count",
         "Number of inferences performed (does not include cached requests)",
         "counter",
-        lambda statistics: statistics.inference_count,
+        lambda model: model.statistics.inference_count,
     ),
     (
         "nv_inference_exec_count",
         "Number of model executions performed (does not include cached requests)",
         "counter",
-        lambda statistics: statistics.execution_count,
+        lambda model: model.statistics.execution_count,
     ),
     (
         "nv_inference_request_duration_us",
@@ -74,6 +73,12 @@ _FAMILIES: tuple[tuple[str, str, str, Reading], ...] = (
         "counter",
         _duration("compute_output"),
     ),
+    (
+        "nv_inference_pending_request_count",
+        "Instantaneous number of pending requests awaiting execution per-model.",
+        "gauge",
+        lambda model: model.waiting(),
+    ),
 )
 
 
@@ -87,12 +92,12 @@ def _family(store: ModelStore, name: str, text: str, kind: str, reading: Reading
     yield f"# HELP {name} {text}"
     yield f"# TYPE {name} {kind}"
     for model in _models(store):
-        count, version = reading(model.statistics), f'version="{model.version}"'
+        count, version = reading(model), f'version="{model.version}"'
         if name != "nv_inference_request_failure":
             yield f'{name}{{model="{model.name}",{version}}} {count}'
             continue
         for reason in _REASONS:
-            failures = count if reason == "BACKEND" else 0
+            failures = count if reason == ("OTHER" if model.is_ensemble else "BACKEND") else 0
             yield f'{name}{{model="{model.name}",reason="{reason}",{version}}} {failures}'
 
 

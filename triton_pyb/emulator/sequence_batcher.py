@@ -102,6 +102,11 @@ class SequenceBatcher:
             if thread is not threading.current_thread():
                 thread.join()
 
+    def waiting(self) -> int:
+        """How many requests no instance has taken yet."""
+        with self._changed:
+            return sum(len(sequence.queue) for sequence in {*self._known.values(), *self._backlog})
+
     # -- taking requests in
 
     def _accept(self, pending: Pending) -> None:

@@ -97,6 +97,7 @@ class Statistics:
                 "inference_count": self.inference_count,
                 "execution_count": self.execution_count,
                 "inference_stats": {key: value.as_dict() for key, value in self.durations.items()},
+                "response_stats": {},
                 "batch_stats": [
                     {
                         "batch_size": size,
@@ -107,5 +108,4 @@ class Statistics:
                     for size, duration in sorted(self.batch_sizes.items())
                 ],
                 "memory_usage": [],
-                "response_stats": {},
             }
