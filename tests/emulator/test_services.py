@@ -20,9 +20,10 @@ import tritonclient.http
 from tritonclient.grpc import service_pb2, service_pb2_grpc
 from tritonclient.utils import InferenceServerException
 
-from tests.emulator.models import ECHO, execute, tensors, write
+from tests.emulator.models import ECHO, ensemble, execute, tensors, write
 from triton_pyb.emulator import EmulatedTriton
 from triton_pyb.emulator.endpoints import Endpoints
+from triton_pyb.emulator.errors import InferenceFailed
 
 IO = "max_batch_size: 4\n" + tensors(("input", "IN", "FP32", [4]))
 TEXT = tensors(("input", "IN", "STRING", [-1]), ("output", "OUT", "STRING", [-1]))
@@ -342,6 +343,8 @@ def test_statistics_and_index(client: Any) -> None:
     client.infer("scores", [tensor(protocol_of(client), "IN", np.ones((2, 4), np.float32))])
     (entry,) = client.get_inference_statistics("scores", **options)["model_stats"]
     assert int(entry["inference_count"]) >= 2
+    if protocol_of(client) is tritonclient.http:  # Source: measured on 24.10
+        assert list(entry)[5:] == ["inference_stats", "response_stats", "batch_stats", "memory_usage"]
     with pytest.raises(InferenceServerException, match="requested model 'nope' is not available"):
         client.get_inference_statistics("nope")
     index = client.get_model_repository_index(**options)
@@ -405,6 +408,21 @@ def test_metrics_page(endpoints: Endpoints, client: Any) -> None:
     page = urllib.request.urlopen(url, timeout=10).read().decode()
     assert "# TYPE nv_inference_request_success counter" in page
     assert 'nv_inference_exec_count{model="scores",version="1"}' in page
+    assert 'nv_inference_pending_request_count{model="scores",version="1"} 0' in page
+
+
+def test_failures_of_an_ensemble_are_not_the_backends(tmp_path: Path) -> None:
+    """Source: measured on 24.10."""
+    write(tmp_path, "bad", TEXT, execute("raise ValueError('x')"))
+    ends = tensors(("input", "X", "STRING", [-1]), ("output", "Y", "STRING", [-1]))
+    write(tmp_path, "whole", ensemble(ends, [("bad", {"IN": "X"}, {"OUT": "Y"})], 0), None)
+    with EmulatedTriton(tmp_path, inline=True) as triton:
+        with pytest.raises(InferenceFailed, match="ValueError: x"):
+            triton.infer("whole", {"X": ["a"]})
+        page = triton.metrics_page()
+    failed = 'nv_inference_request_failure{model="%s",reason="%s",version="1"} '
+    assert failed % ("bad", "BACKEND") + "1" in page and failed % ("bad", "OTHER") + "0" in page
+    assert failed % ("whole", "BACKEND") + "0" in page and failed % ("whole", "OTHER") + "0" not in page
 
 
 @pytest.mark.parametrize(
