@@ -104,3 +104,25 @@ def test_only_the_first_folder_in_string_order_is_looked_at(tmp_path: Path) -> N
     with pytest.raises(LoadFailed, match="failed to poll") as failed:
         completed("", tmp_path / "m")
     assert failed.value.reason.startswith("Invalid model name: Could not determine backend for model 'm'")
+
+
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [("0", "0"), ("1", "1"), ("-0.0", "0"), ("0.1", "0.1"), ("100000", "100000"), ("1000000", "1000000.0")]
+    + [("16777216", "16777216"), ("123456789", "123456792"), ("0.1234567", "0.123456702")],
+)
+def test_floats_as_the_server_tells_them(written: str, told: str, tmp_path: Path) -> None:
+    """Source: args["model_config"] of 24.10, but for the last, which follows from how the others are printed."""
+    control = f"control [ {{ kind: CONTROL_SEQUENCE_START fp32_false_true: [ {written}, 1 ] }} ]"
+    text = f'backend: "python" sequence_batching {{ control_input [ {{ name: "S" {control} }} ] }}'
+    sequence = completed(text, tmp_path / "m")["sequence_batching"]
+    assert json.dumps(sequence["control_input"][0]["control"][0]["fp32_false_true"]) == f"[{told}, 1]"
+    assert "direct" not in sequence  # unless config.pbtxt has it
+
+
+def test_numbers_of_64_bits_that_stay_strings(tmp_path: Path) -> None:
+    spec = 'graph_spec [ { batch_size: 1 input { key: "I" value { dim: [ 4 ] } } } ]'
+    group = "instance_group [ { secondary_devices [ { kind: KIND_NVDLA device_id: 1 } ] } ]"
+    config = completed(f'backend: "python" optimization {{ cuda {{ {spec} }} }} {group}', tmp_path / "m")
+    assert config["optimization"]["cuda"]["graph_spec"][0]["input"] == {"I": {"dim": ["4"]}}
+    assert config["instance_group"][0]["secondary_devices"] == [{"kind": "KIND_NVDLA", "device_id": "1"}]

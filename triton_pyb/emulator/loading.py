@@ -13,10 +13,11 @@ from typing import Any
 
 from triton_pyb.emulator import model_config, warmup
 from triton_pyb.emulator.batcher import Batcher, Runner
+from triton_pyb.emulator.completion import CompletionRefused, take_over
 from triton_pyb.emulator.contract import Contract
 from triton_pyb.emulator.errors import LoadFailed
 from triton_pyb.emulator.instance import Launch, LoadError, ModelInstance, auto_complete
-from triton_pyb.emulator.load_rules import refuse_batch_tensors, refuse_instance_groups, refuse_tensors
+from triton_pyb.emulator.load_rules import refuse_at_poll, refuse_batch_tensors, refuse_instance_groups, refuse_tensors
 from triton_pyb.emulator.loaded_model import CallingHost, InstanceRunner, LoadedModel, Machine, Scheduler
 from triton_pyb.emulator.messages import WireResponse
 from triton_pyb.emulator.parameter_rules import never_loads, refuse_parameters
@@ -67,13 +68,14 @@ def load(
             and machine.auto_complete
             and (machine.mode == "faithful" or _may_complete(launch, config))
         ):
-            _take_over(config, auto_complete(launch, new_host()))
+            take_over(config, auto_complete(launch, new_host()))
+            refuse_at_poll(config)
         refuse_tensors(config)
         refuse_batch_tensors(config)
         refuse_missing_labels(name, version, config, folder)
     except model_config.ConfigRefused as error:
         raise failed(error, "INVALID_ARG") from None
-    except LoadError as error:
+    except (LoadError, CompletionRefused) as error:
         raise failed(error, "INTERNAL") from None
     wrong = refuse_parameters(config, folder)
     if wrong:
@@ -211,31 +213,6 @@ def _may_complete(launch: Launch, config: Any) -> bool:
         return True
     sources = [*Path(launch.model_dir, launch.version).rglob("*.py"), *Path(launch.model_dir).glob("*.py")]
     return any(b"auto_complete_config" in source.read_bytes() for source in sources if source.is_file())
-
-
-def _take_over(config: Any, completed: dict[str, Any]) -> None:
-    """What the server takes from `auto_complete_config`; a data type it cannot read voids it all, silently."""
-    taken: dict[str, Any] = {
-        key: completed[key]
-        for key in ("max_batch_size", "input", "output", "dynamic_batching", "model_transaction_policy")
-        if key in completed
-    }
-    for tensor in [*taken.get("input", []), *taken.get("output", [])]:
-        if isinstance(tensor.get("data_type"), str):
-            tensor["data_type"] = tensor["data_type"].upper()  # enum names are read without regard to case here
-    try:
-        message = model_config.from_dict(taken)
-    except Exception:  # the server ignores the status of its SetModelConfig, whatever it is
-        return
-    for key in ("input", "output"):
-        config.ClearField(key)
-        getattr(config, key).extend(getattr(message, key))
-    config.max_batch_size = message.max_batch_size
-    for key in ("dynamic_batching", "model_transaction_policy"):
-        if message.HasField(key):
-            config.ClearField(key)
-            getattr(config, key).CopyFrom(getattr(message, key))
-    model_config.normalize(config)
 
 
 def refuse_missing_labels(name: str, version: int, config: Any, folder: Path) -> None:

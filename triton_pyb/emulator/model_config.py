@@ -149,11 +149,8 @@ def normalize(config: Any) -> None:
         sequence = config.sequence_batching
         if not sequence.max_sequence_idle_microseconds:
             sequence.max_sequence_idle_microseconds = 1_000_000
-        if sequence.HasField("oldest"):
-            if not sequence.oldest.preferred_batch_size and config.max_batch_size > 0:
-                sequence.oldest.preferred_batch_size.append(config.max_batch_size)
-        elif not sequence.HasField("direct"):
-            sequence.direct.SetInParent()
+        if sequence.HasField("oldest") and not sequence.oldest.preferred_batch_size and config.max_batch_size > 0:
+            sequence.oldest.preferred_batch_size.append(config.max_batch_size)
     if config.HasField("ensemble_scheduling"):
         return
     for buffer in ("input_pinned_memory", "output_pinned_memory"):
@@ -201,9 +198,45 @@ def _plain(field: descriptor.FieldDescriptor, value: Any, release: str) -> Any:
     if field.enum_type is not None:
         known = field.enum_type.values_by_number.get(value)
         return known.name if known else value
-    if field.type == field.TYPE_FLOAT:
-        return float(str(np.float32(value)))  # the shortest text that means this float32
+    if field.type in _DIGITS:
+        return _number(value, *_DIGITS[field.type])
+    if field.full_name in _LEFT_AS_TEXT:
+        return str(value)
     return value
+
+
+#: How many digits C++ tries, and how many it prints when those do not mean the same number.
+_DIGITS: dict[int, tuple[int, int, Any]] = {
+    descriptor.FieldDescriptor.TYPE_FLOAT: (6, 9, np.float32),
+    descriptor.FieldDescriptor.TYPE_DOUBLE: (15, 17, np.float64),
+}
+
+
+def _number(value: float, few: int, many: int, kind: Any) -> int | float:
+    """A float as it comes out of two printers and a parser: an int where the first prints neither point nor exponent.
+
+    Source: SimpleFtoa and SimpleDtoa of protobuf; measured on 24.10 (1000000 is "1e+06", and then 1000000.0).
+    """
+    text = f"{value:.{few}g}"
+    if kind(text) != kind(value):
+        text = f"{value:.{many}g}"
+    return float(text) if set(text) & set(".en") else int(text)
+
+
+#: Protobuf writes 64 bits as strings; ModelConfigToJson makes numbers of all but these.
+_LEFT_AS_TEXT = frozenset(
+    f"inference.{name}"
+    for name in (
+        "ModelInstanceGroup.SecondaryDevice.device_id",
+        "ModelOptimizationPolicy.Cuda.GraphSpec.Shape.dim",
+        "ModelSequenceBatching.InitialState.dims",
+    )
+)
+
+
+def descriptor_of_config() -> Any:
+    """The protobuf descriptor of ``ModelConfig``."""
+    return model_config_pb2().ModelConfig.DESCRIPTOR
 
 
 def from_dict(config: dict[str, Any]) -> Any:

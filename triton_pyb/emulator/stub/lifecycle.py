@@ -41,6 +41,11 @@ def enter(function: Callable[..., Any], *args: Any) -> Any:
     return function(*args)
 
 
+def _c_text(error: BaseException) -> str:
+    """The text of a load error, which crosses a C string."""
+    return describe(error).split("\0")[0]
+
+
 class Model:
     """One model in one stub. `importer` finds its module: see `child` and `inline`."""
 
@@ -91,7 +96,7 @@ class Model:
         except EmulatorError:
             raise
         except BaseException as error:
-            raise ModelFailed(describe(error)) from error
+            raise ModelFailed(_c_text(error)) from error
 
     @boundary
     def initialize(self, args: Dict[str, str]) -> None:
@@ -108,7 +113,7 @@ class Model:
         except EmulatorError:
             raise
         except BaseException as error:
-            raise ModelFailed(describe(error)) from error
+            raise ModelFailed(_c_text(error)) from error
 
     def execute(self, wires: List[WireRequest], respond: Respond) -> Optional[WireFault]:
         """Run one batch; what is left unanswered at the end may still be answered by a sender."""
