@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 import queue
 import select
 import socket
@@ -16,12 +15,11 @@ from typing import Any
 from . import embedding
 from .desk import Desk
 from .messages import FINAL, WireFault, WireRequest, WireResponse, unhealthy
+from .printed import Printed
 from .stub.errors import EmulatorError
 from .stub.wire import Channel, request_in, request_out, response_in, response_out
 
 Respond = Callable[[int, WireResponse | None, int], None]
-
-_PIPE_BYTES = 65536  # all that a pipe holds
 
 
 class ModelDied(Exception):
@@ -90,15 +88,11 @@ class ModelProcess:
             their_work.close()
             their_talk.close()
         self._work, self._talk = Channel(work), Channel(talk)
-        self._printing, self._prints = threading.Lock(), select.poll()
-        for stream in (self._process.stdout, self._process.stderr):
-            assert stream is not None
-            self._prints.register(stream, select.POLLIN)
-        self._printed = [_Printed(name, getattr(self._process, name), host) for name in ("stdout", "stderr")]
+        self._printed = Printed(self._process, host)
         self._threads = [
             threading.Thread(target=self._read, daemon=True),
             threading.Thread(target=self._dispatch, daemon=True),
-            *(threading.Thread(target=printed.copy, daemon=True) for printed in self._printed),
+            *(threading.Thread(target=stream.copy, daemon=True) for stream in self._printed.streams),
         ]
         for thread in self._threads:
             thread.start()
@@ -139,7 +133,7 @@ class ModelProcess:
             self._batches[number] = batch
         try:
             with self._reading:
-                self._quiet_until_s = _NEVER
+                self._quiet_until_s, self._waiting = _NEVER, False
                 self._send(self._work, "execute", number, [request_out(request) for request in requests])
                 together, fault = self._attend(number, batch, timeout_s)
             for response in together:
@@ -185,7 +179,7 @@ class ModelProcess:
             if kind not in ("respond", "executed") or arguments[0] != number:
                 self._receive(kind, *arguments)
                 continue
-            self._catch_up()
+            self._printed.catch_up()
             if kind == "respond":
                 self._respond(*arguments)
                 continue
@@ -240,9 +234,7 @@ class ModelProcess:
             self._process.wait()
         for thread in self._threads:
             thread.join(timeout_s)
-        for stream in (self._process.stdout, self._process.stderr):
-            if stream is not None:
-                stream.close()
+        self._printed.close()
         self._work.close()
         self._talk.close()
 
@@ -317,7 +309,7 @@ class ModelProcess:
             message = self._incoming.get()
             assert message is not None
             kind, *arguments = message
-            self._catch_up()
+            self._printed.catch_up()
             if kind == "respond":
                 batch = self._batches.get(arguments[0])
                 if batch is not None:
@@ -329,14 +321,6 @@ class ModelProcess:
             elif kind == "died":
                 self._bury()
                 return
-
-    def _catch_up(self) -> None:
-        """Who has an answer also finds what was printed before it."""
-        with self._printing:
-            something = self._prints.poll(0)
-        if something:
-            for printed in self._printed:
-                printed.catch_up()
 
     def _respond(self, number: int, index: int, plain: Any, flags: int) -> None:
         batch = self._batches.get(number)
@@ -369,39 +353,6 @@ class ModelProcess:
             batch.open.clear()
         for index in unanswered:
             batch.respond(index, unhealthy(self.name), FINAL)
-
-
-class _Printed:
-    """One output stream of the process, handed to the host line by line."""
-
-    def __init__(self, stream: str, pipe: Any, host: Any) -> None:
-        self._stream, self._pipe, self._host = stream, pipe, host
-        os.set_blocking(pipe.fileno(), False)
-        self._lock = threading.Lock()
-        self._rest = b""
-
-    def copy(self) -> None:
-        """Until the stream ends."""
-        poll = select.poll()
-        poll.register(self._pipe, select.POLLIN)
-        while self.catch_up():
-            poll.poll()
-
-    def catch_up(self) -> bool:
-        """Hand on the lines that are there now; False when the stream has ended."""
-        with self._lock:
-            if self._pipe.closed:
-                return False
-            try:
-                chunk = os.read(self._pipe.fileno(), _PIPE_BYTES)
-            except BlockingIOError:
-                return True
-            *lines, self._rest = (self._rest + chunk).split(b"\n")
-            if not chunk and self._rest:
-                lines, self._rest = [self._rest], b""
-            for line in lines:
-                self._host.output(self._stream, line.decode("utf-8", "replace"))
-            return bool(chunk)
 
 
 class ChildRefused(Exception):
