@@ -83,7 +83,8 @@ def test_schedulers() -> None:
     own = "max_batch_size: 4 dynamic_batching { max_queue_delay_microseconds: 5 }"
     changed = _taken({**_GOOD, "dynamic_batching": {"max_queue_delay_microseconds": 7}}, own)
     assert (changed["dynamic_batching"]["max_queue_delay_microseconds"], len(changed["input"])) == (5, 1)
-    for other in ({}, {"sequence_batching": {}}):
+    others: list[dict[str, Any]] = [{}, {"sequence_batching": {}}]
+    for other in others:
         kept = _taken({**_GOOD, **other}, own)
         assert ("dynamic_batching" in kept, kept["max_batch_size"], kept["input"]) == (True, 4, [])
 

@@ -20,7 +20,7 @@ from triton_pyb.emulator.instance import Launch, LoadError, ModelInstance, auto_
 from triton_pyb.emulator.load_rules import refuse_at_poll, refuse_batch_tensors, refuse_instance_groups, refuse_tensors
 from triton_pyb.emulator.loaded_model import CallingHost, InstanceRunner, LoadedModel, Machine, Scheduler
 from triton_pyb.emulator.messages import WireResponse
-from triton_pyb.emulator.parameter_rules import never_loads, refuse_parameters
+from triton_pyb.emulator.parameter_rules import broken_name, missing_file, never_loads, refuse_parameters
 from triton_pyb.emulator.sequence_batcher import SequenceBatcher
 from triton_pyb.emulator.validation import RequestRefused
 
@@ -55,6 +55,8 @@ def load(
     if config.sequence_batching.state:
         raise failed("implicit state (sequence_batching.state) is not emulated", "UNSUPPORTED")
     hang = never_loads(config, folder, version, machine.release)
+    if not hang and name not in machine.factories:
+        hang = missing_file(config, folder, version, machine.release)
     if hang:
         raise failed(hang, "INTERNAL")
     if backend in STAND_INS:
@@ -80,6 +82,9 @@ def load(
     wrong = refuse_parameters(config, folder)
     if wrong:
         raise failed(*wrong)
+    broken = broken_name(config, machine.release)
+    if broken:
+        raise failed(broken, "INTERNAL")
     model = LoadedModel(name, version, model_config.as_dict(config, machine.release))
     launches = _launches(folder, version, config, machine)
     try:

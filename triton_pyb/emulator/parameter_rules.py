@@ -61,3 +61,35 @@ def never_loads(config: Any, folder: Path, version: int, release: str) -> str:
     if not 0 <= version < 2**63:
         return f"version {version} is no folder a real server can find: it hangs or dies here"
     return ""
+
+
+def missing_file(config: Any, folder: Path, version: int, release: str) -> str:
+    """What a server does whose Python model has no file, or an empty string."""
+    path = folder / str(version) / (config.default_model_filename or "model.py")
+    if config.backend != "python" or path.exists():
+        return ""
+    hangs = ": releases up to 25.07 never finish starting here" if release < "25.08" else ""
+    return f"Python model file not found in '{path}'{hangs}"
+
+
+#: What bash replaces by nothing, or by one word.
+_SUBSTITUTED = re.compile(r"\$\([^()]*\)")
+#: What ends or splits a command of bash.
+_ENDS = re.compile(r"[`\"';&|<>()]|\s#")
+_SPLITS = re.compile(r"\s|\{[^{}]*(?:,|\.\.)[^{}]*\}")
+
+
+def broken_name(config: Any, release: str) -> str:
+    """What the name of an instance group does to the command that starts its stub, or an empty string.
+
+    Source: StubLauncher::Launch of the Python backend 24.10 (``bash -c``, unquoted), measured for white space, braces
+    and ``' ; & #``.
+    """
+    for group in config.instance_group:
+        name = _SUBSTITUTED.sub("", group.name).strip()
+        if _ENDS.search(name):
+            hangs = ": releases up to 25.07 never finish starting here" if release < "25.08" else ""
+            return f"the instance group's name {group.name!r} has a character that ends the stub's command{hangs}"
+        if _SPLITS.search(name):
+            return "ModuleNotFoundError: No module named 'model'"
+    return ""
