@@ -206,12 +206,12 @@ def test_records_that_tell_of_another_failure() -> None:
 
 class TestPrints:
     def test_both_streams_and_a_line_without_an_end(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        source = "import sys\nprint('once')\n" + execute(
+        source = "import sys\nsys.stdout.reconfigure(encoding='utf-8')\nprint('once')\n" + execute(
             "sys.stderr.write('warned\\n')\nprint('안녕', end='')\n"
             "return [pb_utils.InferenceResponse([pb_utils.Tensor('OUT', np.ones(1, np.float32))]) for r in requests]"
         )
         write(tmp_path, "chatty", IO, source)
-        with EmulatedTriton(tmp_path, environment={"PYTHONIOENCODING": "utf-8"}, auto_complete=False) as server:
+        with EmulatedTriton(tmp_path, auto_complete=False) as server:
             server.infer("chatty", {"IN": [1.0]})
             taken = capsys.readouterr()
             assert (taken.out, taken.err) == ("once\n", "warned\n")
