@@ -148,3 +148,19 @@ def test_it_ends_as_an_interpreter_does(start: Start, tmp_path: Path) -> None:
     start(launch(folder)).finalize()
     assert said.read_text() == "exit worked finalize thread exit "
     assert time.monotonic() - began < 4.0
+
+
+def test_the_limit_of_the_recursion_counts_from_execute(start: Start, tmp_path: Path) -> None:
+    body = """
+    if requests[0].inputs()[0].as_numpy()[0]:
+        assert sys.getrecursionlimit() == 1000
+        sys.setrecursionlimit(500)
+    def deeper():
+        return deeper()
+    deeper()
+    """
+    instance = start(launch(executing(tmp_path, body)))
+    for value, frames in ((0.0, 1000), (1.0, 500)):
+        message = execute(instance, request(value)).error().message
+        assert "RecursionError: maximum recursion depth exceeded" in message
+        assert message.count("model.py(") == frames

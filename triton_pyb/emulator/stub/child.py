@@ -213,12 +213,33 @@ class Process:
         self._channel.send("done", True, None)
 
 
+def _hide_depth(depth: int) -> None:
+    """Let the limit of the recursion count from the model's frames: in a real stub there are none below them."""
+    get, set_ = sys.getrecursionlimit, sys.setrecursionlimit
+    set_(get() + depth)
+
+    def getrecursionlimit() -> int:
+        return get() - depth
+
+    def setrecursionlimit(limit: int) -> None:
+        if not isinstance(limit, int) or limit < 1:
+            set_(limit)  # which complains
+        set_(limit + depth)
+
+    sys.getrecursionlimit, sys.setrecursionlimit = getrecursionlimit, setrecursionlimit
+
+
+#: Frames below `execute`: the module of the bootstrap, `main`, `run`, `_do_execute`, `execute`, `_run`, `enter`.
+_OWN_FRAMES = 7
+
+
 def main(*descriptors: int) -> None:
     """Entry of the child process; the descriptors are its ends of the socket pairs for work and for talk."""
     # An embedded interpreter takes its name for "python3"; so does what a model starts with sys.executable.
     named = os.path.join(os.path.dirname(sys.executable), "python3")
     sys.executable = named if os.path.exists(named) else sys.executable
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which then ends us
+    _hide_depth(_OWN_FRAMES)
     ends = [socket.socket(fileno=descriptor) for descriptor in descriptors]
     for end in ends:
         end.set_inheritable(False)
