@@ -26,9 +26,11 @@ class Printed:
         """Who has an answer also finds what was printed before it."""
         with self._lock:
             something = self._poll.poll(0)
-        if something:
-            for stream in self.streams:
+        for stream in self.streams:
+            if something:
                 stream.catch_up()
+            else:
+                stream.settle()
 
     def close(self) -> None:
         for stream in self.streams:
@@ -50,6 +52,11 @@ class PrintedStream:
         poll.register(self.pipe, select.POLLIN)
         while self.catch_up():
             poll.poll()
+
+    def settle(self) -> None:
+        """Wait for what the other thread has just read and not handed on yet."""
+        with self._lock:
+            pass
 
     def catch_up(self) -> bool:
         """Hand on the lines that are there now; False when the stream has ended."""
