@@ -279,13 +279,14 @@ class Model:
     def _check_kept(self, requests: List[Any], states: List[RequestState]) -> bool:
         """A request that left the list frees its response factory itself; after a failure the server does too."""
         kept = [request._pb for request in requests if hasattr(request, "_pb")]
-        if all(any(state is one for one in kept) for state in states):
+        gone = sum(not any(state is one for one in kept) for state in states)
+        if not gone:
             return True
         with contextlib.suppress(EmulatorError):  # kept by the stub, reported by execute
             self.stub.fail(
                 "TPB512",
-                f"execute failed after it took requests out of its list ({len(states)}, now {len(kept)}): the server"
-                " dies of it",
+                f"execute failed after it took {gone} of {len(states)} requests out of its list: the server frees"
+                " memory twice, and sooner or later dies of it",
                 f"execute of '{self.stub.instance_name}'",
                 "Leave the list that execute gets as it is; make a list of your own.",
             )
