@@ -160,7 +160,7 @@ def test_classes(client: Any) -> None:
 def test_classes_of_strings_kill_a_server(client: Any) -> None:
     protocol = protocol_of(client)
     sent = tensor(protocol, "IN", np.array([b"a"], object), "BYTES")
-    with pytest.raises(InferenceServerException, match="TPB512 classes were asked for of output 'OUT', a tensor of s"):
+    with pytest.raises(InferenceServerException, match="TPB585 classes were asked for of output 'OUT', a tensor of s"):
         client.infer("text", [sent], outputs=[protocol.InferRequestedOutput("OUT", class_count=1)])
 
 
@@ -168,7 +168,7 @@ def test_classes_of_nothing_kill_a_server_over_http(http_client: Any, grpc_clien
     """Source: measured on 24.10."""
     empty = np.zeros(0, np.float32)
     asked = tritonclient.http.InferRequestedOutput("OUT", class_count=1)
-    with pytest.raises(InferenceServerException, match="TPB512 .* a tensor without elements"):
+    with pytest.raises(InferenceServerException, match="TPB585 .* a tensor without elements"):
         http_client.infer("free", [tensor(tritonclient.http, "IN", empty)], outputs=[asked])
     asked = tritonclient.grpc.InferRequestedOutput("OUT", class_count=1)
     result = grpc_client.infer("free", [tensor(tritonclient.grpc, "IN", empty)], outputs=[asked])

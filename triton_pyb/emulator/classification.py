@@ -53,7 +53,7 @@ def without_empty(response: WireResponse, counts: dict[str, int], model: str) ->
 
 def _deadly(response: WireResponse, tensor: WireTensor, what: str, model: str) -> WireResponse:
     fault = WireFault(
-        "TPB512",
+        "TPB585",
         f"classes were asked for of output '{tensor.name}', a tensor {what}: the server dies of it",
         f"model '{model}'",
         "ask for the output itself, without class_count",
