@@ -46,6 +46,7 @@ class Contract:
     decoupled: bool = False
     checks: frozenset[str] = frozenset()
     expected: dict[str, tuple[str, list[int]]] = field(default_factory=dict)  # data type and full dims by output
+    fixed: dict[str, tuple[int, ...]] = field(default_factory=dict)  # dims of the outputs where none is -1
 
     @classmethod
     def of(cls, config: dict[str, Any], mode: str, off: frozenset[str] = frozenset()) -> Contract:
@@ -55,6 +56,7 @@ class Contract:
             model=config["name"],
             outputs={tensor["name"]: tensor for tensor in config["output"]},
             batching=batching,
+            fixed={t["name"]: tuple(t["dims"]) for t in config["output"] if -1 not in t["dims"]},
             expected={t["name"]: (declared_datatype(t), batch_axis + list(t["dims"])) for t in config["output"]},
             decoupled=bool(config.get("model_transaction_policy", {}).get("decoupled")),
             checks=CHECKS - off if mode == "strict" else frozenset(),
@@ -80,9 +82,12 @@ class Contract:
             return False
         for tensor in response.outputs:
             datatype, dims = self.expected[tensor.name]
-            if tensor.name not in asked or tensor.datatype != datatype or not fits(dims, tensor.shape):
+            if tensor.name not in asked or tensor.datatype != datatype:
                 return False
-            if self.batching and tensor.shape[0] != rows:
+            shape = tensor.shape[1:] if self.batching else tensor.shape
+            if shape != self.fixed.get(tensor.name) and not fits(dims, tensor.shape):
+                return False
+            if self.batching and tensor.shape[:1] != (rows,):
                 return False
             asked.remove(tensor.name)
         return True

@@ -11,7 +11,7 @@ Reading = Callable[[LoadedModel], int]
 
 
 def _duration(name: str) -> Reading:
-    return lambda model: model.statistics.durations[name].ns // 1000
+    return lambda model: model.statistics.counts.durations[name].ns // 1000
 
 
 #: Why a request failed; only what an execution answered is counted here: an ensemble's is none of the backend's.
@@ -23,25 +23,25 @@ _FAMILIES: tuple[tuple[str, str, str, Reading], ...] = (
         "nv_inference_request_success",
         "Number of successful inference requests, all batch sizes",
         "counter",
-        lambda model: model.statistics.durations["success"].count,
+        lambda model: model.statistics.counts.durations["success"].count,
     ),
     (
         "nv_inference_request_failure",
         "Number of failed inference requests, all batch sizes",
         "counter",
-        lambda model: model.statistics.durations["fail"].count,
+        lambda model: model.statistics.counts.durations["fail"].count,
     ),
     (
         "nv_inference_count",
         "Number of inferences performed (does not include cached requests)",
         "counter",
-        lambda model: model.statistics.inference_count,
+        lambda model: model.statistics.counts.inference_count,
     ),
     (
         "nv_inference_exec_count",
         "Number of model executions performed (does not include cached requests)",
         "counter",
-        lambda model: model.statistics.execution_count,
+        lambda model: model.statistics.counts.execution_count,
     ),
     (
         "nv_inference_request_duration_us",

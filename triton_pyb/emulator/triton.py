@@ -330,7 +330,7 @@ class EmulatedTriton:
 
     def batches(self, name: str, version: str = "") -> list[tuple[int, ...]]:
         """Rows per request of every `execute` so far, sorted: ``[(1, 1, 2)]`` is one call of three requests."""
-        return sorted(self._model(name, version).statistics.batches.elements())
+        return sorted(self._model(name, version).statistics.counts.batches.elements())
 
     def metrics_page(self) -> str:
         """The text of ``/metrics``: the server's own counts and the models' custom metrics."""
