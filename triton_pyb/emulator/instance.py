@@ -219,9 +219,7 @@ def auto_complete(launch: Launch, host: Host) -> dict[str, Any]:
 
 def _runner(launch: Launch, host: Host) -> ModelProcess | InlineModel:
     if not launch.inline:
-        return ModelProcess(
-            launch.instance_name, launch.python, launch.cwd, launch.environment, host, launch.release
-        )
+        return ModelProcess(launch.instance_name, launch.python, launch.cwd, launch.environment, host, launch.release)
     return InlineModel(
         launch.model_dir,
         launch.version,
