@@ -10,6 +10,8 @@ import tarfile
 from pathlib import Path
 from typing import Any
 
+from triton_pyb.config.group_names import SPLIT_SAYS, breaking
+
 
 def refuse_parameters(config: Any, folder: Path) -> tuple[str, str] | None:
     """Message and status code for a parameter of the Python backend or of the core that is wrong."""
@@ -72,24 +74,13 @@ def missing_file(config: Any, folder: Path, version: int, release: str) -> str:
     return f"Python model file not found in '{path}'{hangs}"
 
 
-#: What bash replaces by nothing, or by one word.
-_SUBSTITUTED = re.compile(r"\$\([^()]*\)")
-#: What ends or splits a command of bash.
-_ENDS = re.compile(r"[`\"';&|<>()]|\s#")
-_SPLITS = re.compile(r"\s|\{[^{}]*(?:,|\.\.)[^{}]*\}")
-
-
 def broken_name(config: Any, release: str) -> str:
-    """What the name of an instance group does to the command that starts its stub, or an empty string.
-
-    Source: StubLauncher::Launch of the Python backend 24.10 (``bash -c``, unquoted), measured for white space, braces
-    and ``' ; & #``.
-    """
+    """What the name of an instance group does to the command that starts its stub, or an empty string."""
     for group in config.instance_group:
-        name = _SUBSTITUTED.sub("", group.name).strip()
-        if _ENDS.search(name):
+        found = breaking(group.name)
+        if found is not None and found.ends:
             hangs = ": releases up to 25.07 never finish starting here" if release < "25.08" else ""
             return f"the instance group's name {group.name!r} has a character that ends the stub's command{hangs}"
-        if _SPLITS.search(name):
-            return "ModuleNotFoundError: No module named 'model'"
+        if found is not None:
+            return SPLIT_SAYS
     return ""

@@ -250,8 +250,8 @@ class NonAsciiName(ModelRule):
     code = "TPB1508"
     needs = frozenset({"config", "python"})
     stage = "load"
-    message = "the name '{name}' holds characters outside ASCII: the stub cannot open it where LANG is not set"
-    fix = "rename the folder in ASCII, or set LANG=C.UTF-8 in the container"
+    message = "the name '{name}' holds characters outside ASCII: the stub's Python cannot open it"
+    fix = "rename the folder in ASCII (LANG=C.UTF-8 helps from 24.11 on, and up to 24.10 with Python up to 3.10)"
     said = "Internal: UnicodeEncodeError: 'ascii' codec can't encode character"
 
     def check(self, model: Model) -> Iterator[Finding]:

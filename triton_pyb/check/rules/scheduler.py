@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from triton_pyb.check.finding import Finding, printable
 from triton_pyb.check.model import Model
 from triton_pyb.check.rule import ModelRule
+from triton_pyb.config.group_names import SPLIT_SAYS, breaking
 from triton_pyb.config.pbtxt import Entry, Message
 
 _CONFIG = frozenset({"config"})
@@ -262,25 +262,17 @@ class GroupNameInShell(ModelRule):
 
     def check(self, model: Model) -> Iterator[Finding]:
         for name, _, group in groups(model):
-            match = _SHELL_COMMAND.search(_SUBSTITUTED.sub("", group["name"]).lstrip())
-            if match is None:
+            found = breaking(group["name"])
+            if found is None:
                 continue
-            splits = match.group().isspace() or match.group()[0] == "{"
-            said = "Internal: ModuleNotFoundError: No module named 'model'" if splits else None
             yield self.found(
                 model,
                 group.entry("name"),
-                stage="load" if splits or model.target.at_least("25.08") else None,
-                said=said,
+                stage="load" if not found.ends or model.target.at_least("25.08") else None,
+                said=None if found.ends else f"Internal: {SPLIT_SAYS}",
                 name=printable(name),
-                character="a space" if match.group() == " " else repr(match.group()),
+                character="a space" if found.text == " " else repr(found.text),
             )
-
-
-#: What bash replaces by nothing, or by one word.
-_SUBSTITUTED = re.compile(r"\$\([^()]*\)")
-#: What ends or splits a command of bash.
-_SHELL_COMMAND = re.compile(r"[`\"';&|<>()]|\s|\{[^{}]*(?:,|\.\.)[^{}]*\}")
 
 
 class GroupWithoutGpu(ModelRule):
