@@ -54,6 +54,7 @@ def test_a_broken_rule_fails_the_request_unless_it_is_switched_off(rule: str, tm
             triton.infer("m", {"IN": [0, 0]})
         assert (broken.value.rule, broken.value.finding.code, broken.value.finding.what) == (rule, code, what)
         assert broken.value.status == 500
+        assert [record.level for record in triton.log if f"{code} {what}; where: " in record.message] == ["ERROR"]
     for options in ({"strict_off": {rule}}, {"mode": "faithful"}):
         with EmulatedTriton(tmp_path, inline=True, **options) as triton:
             triton.infer("m", {"IN": [0, 0]})

@@ -10,7 +10,7 @@ from triton_pyb.emulator import fake_models
 from triton_pyb.emulator.errors import InferenceFailed
 from triton_pyb.emulator.lending import keeping
 from triton_pyb.emulator.log import Record
-from triton_pyb.emulator.messages import WireError, WireRequest, WireResponse
+from triton_pyb.emulator.messages import WireError, WireFault, WireRequest, WireResponse
 from triton_pyb.emulator.validation import RequestRefused
 
 if TYPE_CHECKING:
@@ -89,6 +89,9 @@ class ModelHost:
         record = self._store.log.model(level, file, line, message)
         if record is not None and level == "ERROR":
             self._hear(record)
+
+    def tell(self, fault: WireFault) -> None:
+        self._store.log.server("ERROR", f"{fault.code} {fault.what}; where: {fault.where}; fix: {fault.fix}")
 
     def output(self, stream: str, text: str) -> None:
         self._store.log.output(self.caller, stream, text)

@@ -75,6 +75,9 @@ class CallingHost(Host, Protocol):
     chain: tuple[str, ...]
     listening: dict[int, list[Record]]
 
+    def tell(self, fault: WireFault) -> None:
+        """Put a finding into the server's log, for those who read that and not the answer."""
+
 
 class LoadedModel:
     """A version of a model that answers requests.
@@ -277,6 +280,8 @@ class _Execution:
     def _with_origin(self, response: WireResponse) -> WireResponse:
         if response.error is None and response.fault is None:
             return response
+        if response.fault is not None:
+            self._runner.host.tell(response.fault)
         log = tuple(self._logged)
         if len(self._batch) > 1 and response.error is not None:
             log = tuple(record for record in log if record.may_concern(response.error.message))
