@@ -49,7 +49,7 @@ def test_a_module_that_only_pythonpath_names(tmp_path: Path, monkeypatch: pytest
     )
     with pytest.raises(LoadFailed, match="ModuleNotFoundError: No module named 'only_here'") as failed:
         EmulatedTriton(repository).start()
-    assert failed.value.fix.startswith(f"'only_here' is in {packages}, which only PYTHONPATH names: Python inside")
+    assert failed.value.fix.startswith(f"'only_here' is in {packages}, which only PYTHONPATH names: the Python inside")
     with EmulatedTriton(repository, release="24.11") as triton:  # there it counts
         assert triton.is_model_ready("m")
 
@@ -60,9 +60,51 @@ def test_a_module_of_this_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     text = "ModuleNotFoundError: No module named 'a_package.part'; 'a_package' is not a package"
     assert fix_of_python(text) == ""
     monkeypatch.syspath_prepend(tmp_path)
-    assert fix_of_python(text).startswith(f"'a_package' is in {tmp_path}: Python inside Triton does not look there")
+    assert fix_of_python(text).startswith(
+        f"'a_package' is in {tmp_path}: the Python inside this Triton does not look there"
+    )
 
 
 def test_other_errors_have_no_such_fix() -> None:
     assert fix_of_python("ValueError: 'ascii'") == ""
     assert fix_of_python("UnicodeDecodeError: 'utf-8' codec can't decode byte 0xff") == ""
+
+
+@pytest.mark.parametrize(
+    ("body", "fix"),
+    [
+        ("pb_utils.get_input_tensor_by_name(requests[0], 'X').as_numpy()", "compare the names in model.py with"),
+        ("pb_utils.Tensor('OUT', [1.0])", "give pb_utils.Tensor a name and a numpy array"),
+        ("raise pb_utils.TritonError('x')", "raise pb_utils.TritonModelException"),
+        ("return []", "return one InferenceResponse per request"),
+    ],
+)
+def test_errors_with_one_usual_cause(tmp_path: Path, body: str, fix: str) -> None:
+    with EmulatedTriton(_repository(executing(tmp_path, body))) as triton:
+        with pytest.raises(InferenceFailed) as failed:
+            triton.infer("m", {"IN": [0.0]})
+        assert failed.value.fix.startswith(fix)
+
+
+@pytest.mark.parametrize(
+    ("body", "end"),
+    [
+        ("os._exit(3)", "ended with exit status 3"),
+        ("import signal; os.kill(os.getpid(), signal.SIGKILL)", "was ended by SIGKILL"),
+    ],
+)
+def test_how_a_process_ended(tmp_path: Path, body: str, end: str) -> None:
+    with EmulatedTriton(_repository(executing(tmp_path, "import os; " + body))) as triton:
+        with pytest.raises(InferenceFailed, match="Stub process 'm_0' is not healthy") as failed:
+            triton.infer("m", {"IN": [0.0]})
+        assert failed.value.log == f"the process of 'm_0' {end}"
+        assert failed.value.fix.startswith("look for what ended the model's process")
+
+
+def test_an_execute_that_never_returns(tmp_path: Path) -> None:
+    with EmulatedTriton(
+        _repository(executing(tmp_path, "import time; time.sleep(60)")), execute_timeout_s=0.5
+    ) as triton:
+        with pytest.raises(InferenceFailed, match="TPB509 execute of 'm_0' did not return within 0.5 s"):
+            triton.infer("m", {"IN": [0.0]})
+        assert not any("ended" in record.message for record in triton.log)  # that was us

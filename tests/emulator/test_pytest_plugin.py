@@ -286,7 +286,10 @@ def test_golden_cases_of_errors_and_streams_are_the_same_in_another_folder(
 
     golden.record(tmp_path / "failing", failing(tmp_path / "here"), "echo", [{"IN": [1, 2]}], {})
     kept = (tmp_path / "failing.yaml").read_text()
-    assert "message: |" in kept and "  echo/1/model.py(" in kept and str(tmp_path) not in kept
+    assert kept.startswith("recorded_on: emulated") and "message: |" in kept
+    assert "  echo/1/model.py: execute" in kept and str(tmp_path) not in kept
+    with pytest.raises(Exception, match="TPB586 got a list for a request, expected a dict of inputs"):
+        golden.record(tmp_path / "no", triton, "echo", [[{"IN": [1, 2]}]], {})  # type: ignore[list-item]
     golden.replay(tmp_path / "failing", failing(tmp_path / "there"), "", (), rtol=0, atol=0)
 
     stream = """
@@ -315,6 +318,19 @@ sender.send(flags=pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)
 def test_an_option_that_nobody_knows(triton: TritonFixture, tmp_path: Path) -> None:
     with pytest.raises(Exception, match="TPB584 'relaese' is no option of EmulatedTriton; did you mean 'release'"):
         triton.load(write(tmp_path, "echo", IO))
+
+
+def test_options_of_a_marker_have_names(installed: pytest.Pytester) -> None:
+    installed.makepyfile(
+        """
+        import pytest
+
+        @pytest.mark.triton("faithful")
+        def test_it(triton):
+            pass
+        """
+    )
+    outcome(installed).stdout.fnmatch_lines(["*@pytest.mark.triton('faithful',): its options have names, e.g. mode=*"])
 
 
 def test_the_options_are_told(installed: pytest.Pytester) -> None:

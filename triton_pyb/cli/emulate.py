@@ -59,6 +59,12 @@ PORT = click.IntRange(0, 65535)
 @click.option("--release", default="24.10", show_default=True, help="The container release to emulate.")
 @click.option("--gpus", default=0, show_default=True, help="GPUs of the emulated machine.")
 @click.option("--python", metavar="PATH", help="The interpreter that runs the models.")
+@click.option(
+    "--execute-timeout-secs",
+    "execute_timeout_s",
+    type=click.FloatRange(min=0, min_open=True),
+    help="End a model whose execute takes longer; default: wait, as Triton does.",
+)
 @click.argument("others", nargs=-1, type=click.UNPROCESSED)
 def command(repository: str | None, repositories: tuple[str, ...], others: tuple[str, ...], **options: Any) -> None:
     """Serve REPOSITORY with the emulator until Ctrl-C or SIGTERM.

@@ -118,7 +118,8 @@ class LoadFailed(InferenceFailed):
             status = "INVALID_ARG"
         else:
             message, status = f"load failed for model '{model}': {reason}\n", "INVALID_ARG"
-        where = f"model '{model}': {reason}" + (f": {detail}" if detail else "")
+        more = [reason] if stage in ("poll", "unknown") else []  # else the message has it
+        where = ": ".join([f"model '{model}'", *more, *([detail] if detail else [])])
         fix = fix_of_python(reason) or f"correct the model '{model}' and load it again"
         super().__init__(message, status, where, fix)
         self.args = (model, stage, reason, version, code, detail)

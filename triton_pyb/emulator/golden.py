@@ -23,25 +23,37 @@ from triton_pyb.emulator.values import to_arrays
 Arrays = dict[str, NDArray[Any]]
 
 
+_RECORD = "record it on a real Triton: pytest --triton=real --triton-record (or, without one, --triton-record)"
+
+
 class Words(NamedTuple):
-    """What a failure says on every machine: of the paths in its traceback, what belongs to the model or the library."""
+    """What a failure says on every machine: of its traceback, the files and functions of the model or the library.
+
+    Of a stream's failure the code is left out: gRPC has no place for it.
+    """
 
     code: str
     message: str
 
     @classmethod
-    def of(cls, failure: InferenceFailed) -> Words:
-        frame = r"(?m)^(\s+)/\S*?((?:[^/\s]+/){0,2}[^/\s]+\.py\(\d+\): )"
-        return cls(failure.code, re.sub(frame, r"\1\2", failure.message))
+    def of(cls, failure: InferenceFailed, streamed: bool = False) -> Words:
+        frame = r"(?m)^(\s+)/\S*?((?:[^/\s]+/){0,2}[^/\s]+\.py)\(\d+\): "
+        return cls("" if streamed else failure.code, re.sub(frame, r"\1\2: ", failure.message))
 
 
 Response = Arrays | Words
 
 
 def record(
-    path: Path, server: Any, model: str, requests: Sequence[Mapping[str, Any]], options: Mapping[str, Any]
+    path: Path,
+    server: Any,
+    model: str,
+    requests: Sequence[Mapping[str, Any]],
+    options: Mapping[str, Any],
+    origin: str = "emulated",
 ) -> None:
-    """Send `requests` to `server` and write them down with their answers."""
+    """Send `requests` to `server` and write them down with their answers, and `origin`, which server that was."""
+    _refuse_other_kinds(requests)
     arrays: Arrays = {}
     cases = []
     config = server.model_config(model)
@@ -55,7 +67,7 @@ def record(
         ]
         cases.append({"inputs": _kept(arrays, f"{index}/in", sent), "responses": responses})
     path.parent.mkdir(parents=True, exist_ok=True)
-    whole = {"model": model, "options": dict(options), "cases": cases}
+    whole = {"recorded_on": origin, "model": model, "options": dict(options), "cases": cases}
     text = yaml.dump(whole, Dumper=_Readable, sort_keys=False, allow_unicode=True, width=120)
     _beside(path, ".yaml").write_text(text, encoding="utf-8")
     np.savez_compressed(_beside(path, ".npz"), **arrays)
@@ -84,10 +96,9 @@ def replay(
     AssertionError
         With the case, the output and numpy's account of the difference.
     """
+    _refuse_other_kinds(requests)
     if not _beside(path, ".yaml").is_file():
-        raise EmulatorMisused(
-            "TPB578", f"there is no '{_beside(path, '.yaml')}'", "triton.golden", "record it: pytest --triton-record"
-        )
+        raise EmulatorMisused("TPB578", f"there is no '{_beside(path, '.yaml')}'", "triton.golden", _RECORD)
     recorded = yaml.safe_load(_beside(path, ".yaml").read_text(encoding="utf-8"))
     with np.load(_beside(path, ".npz")) as arrays:
         cases = [
@@ -102,7 +113,9 @@ def replay(
                 "TPB579",
                 f"'{path}' holds other requests than the test sends",
                 "triton.golden",
-                "record it again: pytest --triton-record",
+                f"{_RECORD}; of {len(requests)} requests the first that differs is number {_differing(sent, cases)}"
+                if model == recorded["model"]
+                else f"{_RECORD}; it holds requests to '{recorded['model']}'",
             )
     for index, (inputs, expected) in enumerate(cases):
         got = _responses(server, recorded["model"], config, inputs, recorded["options"])
@@ -125,7 +138,7 @@ def _responses(
         for response in server.stream_infer(model, inputs, **options):
             responses.append(dict(response))
     except InferenceFailed as failure:
-        responses.append(Words.of(failure))
+        responses.append(Words.of(failure, decoupled))
     return responses
 
 
@@ -146,13 +159,29 @@ def _compare(where: str, answer: Response, expected: Response, rtol: float, atol
     assert sorted(answer) == sorted(expected), f"{where}: got {sorted(answer)}, recorded are {sorted(expected)}"
     for name, array in expected.items():
         ours = answer[name]
-        said = f"{where}, output '{name}'"
+        said = f"{where}, output '{name}' (x is the answer, y what is recorded)"
         got, wanted = (f"{each.dtype} of shape {list(each.shape)}" for each in (ours, array))
         assert got == wanted, f"{said}: got {got}, recorded is {wanted}"
         if array.dtype.kind == "f":
             np.testing.assert_allclose(ours, array, rtol=rtol, atol=atol, err_msg=said)
         else:
             np.testing.assert_array_equal(ours, array, err_msg=said)
+
+
+def _refuse_other_kinds(requests: Sequence[Any]) -> None:
+    for request in requests:
+        if not isinstance(request, Mapping):
+            raise EmulatorMisused(
+                "TPB586",
+                f"got a {type(request).__name__} for a request, expected a dict of inputs",
+                "triton.golden",
+                "give each request for itself: golden(path, server, model, {...}, {...}), or *requests",
+            )
+
+
+def _differing(ours: list[Arrays], cases: list[Any]) -> int:
+    pairs = zip(ours, cases, strict=False)
+    return next((i for i, (a, case) in enumerate(pairs) if not _same([a], [case[0]])), min(len(ours), len(cases)))
 
 
 def _same(ours: list[Arrays], recorded: list[Arrays]) -> bool:

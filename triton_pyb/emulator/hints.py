@@ -12,6 +12,16 @@ _WRITING = (
     "name the encoding, e.g. open(path, 'w', encoding='utf-8'), or before printing "
     f"sys.stdout.reconfigure(encoding='utf-8'): {_ASCII}"
 )
+#: Texts that have one usual cause, and what to do about it.
+_SIGNS = {
+    "'NoneType' object has no attribute 'as_numpy'": "compare the names in model.py with config.pbtxt and the request:"
+    " get_input_tensor_by_name and get_output_tensor_by_name give None for a name that is not there",
+    "Tensor(arg0: str, arg1: numpy.ndarray)": "give pb_utils.Tensor a name and a numpy array, e.g. np.array(values)",
+    "exceptions must derive from BaseException": "raise pb_utils.TritonModelException(message), or answer with"
+    " pb_utils.InferenceResponse(error=pb_utils.TritonError(message))",
+    "Number of InferenceResponse objects do not match": "return one InferenceResponse per request, in their order",
+    "is not healthy.": "look for what ended the model's process: os._exit, a crash in a library, the memory's end",
+}
 _MISSING = re.compile(r"ModuleNotFoundError: No module named '(\w+)")
 
 
@@ -22,7 +32,9 @@ def fix_of_python(text: str) -> str:
     if "UnicodeEncodeError: 'ascii' codec" in text:
         return _WRITING
     missing = _MISSING.search(text)
-    return _of_missing(missing[1]) if missing else ""
+    if missing:
+        return _of_missing(missing[1])
+    return next((fix for sign, fix in _SIGNS.items() if sign in text), "")
 
 
 def _of_missing(module: str) -> str:
@@ -38,6 +50,6 @@ def _of_missing(module: str) -> str:
         f"'{module}' is in {place}, which only PYTHONPATH names" if place in on_path else f"'{module}' is in {place}"
     )
     return (
-        f"{where}: Python inside Triton does not look there; put the module beside model.py or install it where the"
-        " models' Python looks"
+        f"{where}: the Python inside this Triton does not look there; put the module beside model.py, or install it"
+        " where the models' Python looks"
     )

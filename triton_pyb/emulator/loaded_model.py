@@ -34,6 +34,7 @@ class Machine:
     factories: dict[str, Callable[[], object]] = field(default_factory=dict)
     fakes: dict[str, Callable[..., Any]] = field(default_factory=dict)
     broken_fakes: list[Exception] = field(default_factory=list)
+    execute_timeout_s: float | None = None
 
     @property
     def clients_wait(self) -> bool:

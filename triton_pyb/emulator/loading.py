@@ -164,6 +164,7 @@ def _launch(folder: Path, version: int, config: Any, machine: Machine, group: An
         environment=dict(machine.environment),
         model_file=_model_file(folder, version, config),
         gpu=machine.gpus > 0,
+        execute_timeout_s=machine.execute_timeout_s,
     )
 
 

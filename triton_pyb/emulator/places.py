@@ -19,6 +19,9 @@ from triton_pyb.runtime.errors import TritonPybError, did_you_mean
 
 _TOO_LATE = "Unable to send response. Response sender has been closed."
 
+#: A test whose model does not return from `execute` for so long fails, instead of never ending.
+_HANGS_AFTER_S = 60.0
+
 #: Called with a reason; does not return.
 Skip = Callable[[str], NoReturn]
 
@@ -44,7 +47,7 @@ class Emulator:
 
     def load(self, target: Any, options: dict[str, Any]) -> EmulatedTriton:
         __tracebackhide__ = True
-        server = EmulatedTriton(target, **options)
+        server = EmulatedTriton(target, **{"execute_timeout_s": _HANGS_AFTER_S, **options})
         server.start()
         return server
 

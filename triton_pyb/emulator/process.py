@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import queue
 import select
+import signal
 import socket
 import subprocess
 import threading
@@ -70,6 +71,7 @@ class ModelProcess:
         self._waiting = False  # the thread in `execute` is between two messages
         self._wanted = threading.Event()  # the reader is to listen at once
         self._quiet_until_s = 0.0
+        self._ended_by_us = False
         self.dead = False
         (work, their_work), (talk, their_talk) = socket.socketpair(), socket.socketpair()
         descriptors = [their_work.fileno(), their_talk.fileno()]
@@ -201,9 +203,11 @@ class ModelProcess:
                 "TPB509",
                 f"execute of '{self.name}' did not return within {after_s:g} s: its clients wait as long",
                 f"execute of '{self.name}'",
-                "Find what it waits for; a longer limit is execute_timeout_s.",
+                "Find what it waits for, or allow more: EmulatedTriton(execute_timeout_s=...), "
+                "triton.load(..., execute_timeout_s=...).",
             )
         if running:
+            self._ended_by_us = True
             self._process.kill()
 
     def cancel(self, key: int) -> None:
@@ -222,6 +226,7 @@ class ModelProcess:
 
     def end(self, timeout_s: float = 5.0) -> None:
         """Finalize the model and wait for the process; kill it when it does not end."""
+        self._ended_by_us = True
         if not self.dead:
             try:
                 self.ask("finalize", timeout_s=timeout_s)
@@ -276,7 +281,16 @@ class ModelProcess:
         with self._lock:
             first, self.dead = not self.dead, True
         if first:
+            if not self._ended_by_us:
+                self._host.log("ERROR", "process.py", 0, f"the process of '{self.name}' {self._end_in_words()}")
             self._incoming.put(("died",))
+
+    def _end_in_words(self) -> str:
+        try:
+            status = self._process.wait(1.0)
+        except subprocess.TimeoutExpired:
+            return "closed its ends of the sockets"
+        return f"was ended by {signal.Signals(-status).name}" if status < 0 else f"ended with exit status {status}"
 
     def _receive(self, kind: str, *arguments: Any) -> None:
         if kind == "call":

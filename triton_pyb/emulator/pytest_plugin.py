@@ -59,10 +59,13 @@ class TritonFixture:
         Relative names of golden cases count from here.
     record : bool
         Write golden cases instead of comparing with them.
+    origin : str
+        What ``--triton`` says, to be kept beside recorded answers.
     """
 
-    def __init__(self, place: Place, options: dict[str, Any], folder: Path, record: bool) -> None:
+    def __init__(self, place: Place, options: dict[str, Any], folder: Path, record: bool, origin: str) -> None:
         self._place, self._options, self._folder, self._record = place, options, folder, record
+        self._origin = origin
         self._servers: list[Any] = []
         self._loaded: list[Any] = []
 
@@ -122,7 +125,7 @@ class TritonFixture:
 
         whole = self._folder / path
         if self._record and requests:
-            golden.record(whole, server, model, requests, options)
+            golden.record(whole, server, model, requests, options, self._origin)
         else:
             golden.replay(whole, server, model, requests, rtol=rtol, atol=atol)
 
@@ -163,9 +166,12 @@ def triton(triton_place: Place, request: pytest.FixtureRequest) -> Iterator[Trit
     """Loads models into a Triton, emulated unless --triton says otherwise: ``triton.load(target).infer(...)``."""
     options: dict[str, Any] = {}
     for mark in request.node.iter_markers("triton"):  # the closest first
+        if mark.args:
+            raise pytest.UsageError(f"@pytest.mark.triton{mark.args!r}: its options have names, e.g. mode='faithful'")
         options = {**mark.kwargs, **options}
     record = request.config.getoption("--triton-record")
-    fixture = TritonFixture(triton_place, options, request.path.parent, record)
+    origin = request.config.getoption("--triton")
+    fixture = TritonFixture(triton_place, options, request.path.parent, record, origin)
     request.node.stash[_FIXTURE] = fixture
     yield fixture
     fixture.close()

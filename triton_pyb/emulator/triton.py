@@ -55,6 +55,8 @@ class EmulatedTriton:
     fake_models : dict
         Model name to a plain function that answers when a model calls that name (BLS): it gets the arrays by
         their names and returns a dict of arrays; a generator function is a decoupled model.
+    execute_timeout_s : float
+        End a child process whose `execute` takes longer, and say so to its clients; default: wait, as the server does.
     exit_on_error : bool
         Raise on entry when a model does not load; else it is just not ready.
 
@@ -80,6 +82,7 @@ class EmulatedTriton:
         exit_on_error: bool = True,
         environment: Mapping[str, str] | None = None,
         fake_models: Mapping[str, Callable[..., Any]] | None = None,
+        execute_timeout_s: float | None = None,
     ) -> None:
         __tracebackhide__ = True  # pytest then shows the test, the author's lines and the message
         _one_of("mode", mode, ("strict", "faithful"))
@@ -105,6 +108,7 @@ class EmulatedTriton:
             environment=dict(environment or {}),
             factories=self._served.factories,
             fakes=dict(fake_models or {}),
+            execute_timeout_s=execute_timeout_s,
         )
         self._store = ModelStore(self._served.repositories, machine, model_control_mode)
         self._wanted = list(load_models) if model_control_mode == "explicit" else self._served.only

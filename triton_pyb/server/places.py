@@ -26,7 +26,7 @@ from triton_pyb.server.installation import WHEEL_RELEASE, find_installation
 from triton_pyb.server.real_triton import RealTriton
 
 #: Keywords of `EmulatedTriton` that say nothing about a real server, or what a real server is anyway.
-_NO_MATTER = {"mode", "strict_off", "inline", "model_control_mode", "exit_on_error", "load_models"}
+_NO_MATTER = {"mode", "strict_off", "inline", "model_control_mode", "exit_on_error", "load_models", "execute_timeout_s"}
 
 
 class ServedModels:

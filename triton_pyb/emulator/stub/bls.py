@@ -137,7 +137,7 @@ class Responses:
             f"'{self.request.model_name}' sent an error response to a decoupled BLS request: up to 25.03 the "
             "iterator then waits for ever",
             f"BLS of '{self.stub.instance_name}'",
-            "Send the failure as an output tensor, raise in the called model, or require release 25.04.",
+            "Send the failure as an output tensor, or ask for release='25.04' or later where the model will run on it.",
         )
 
 
