@@ -80,6 +80,17 @@ def source(broken: str, good: str = MODEL_PY, config: str = GOOD_CONFIG, **optio
     return Example(model(config, broken), model(config, good), options, late)
 
 
+#: A decoupled model, and what ends each of its requests.
+SENDS = (
+    "import triton_python_backend_utils as pb_utils\n\n\nclass TritonPythonModel:\n    def execute(self, requests):\n"
+    "        for request in requests:\n            sender = request.get_response_sender()\n"
+    '            tensor = pb_utils.get_input_tensor_by_name(request, "IN")\n'
+    '            answer = pb_utils.Tensor("OUT", tensor.as_numpy())\n'
+    "            sender.send(pb_utils.InferenceResponse([answer]))\n"
+)
+ENDS = "            sender.send(flags=pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)\n"
+
+
 def method(code: str) -> str:
     """A good model.py with more methods (written without indentation)."""
     body = "\n".join("    " + line if line else "" for line in code.strip().split("\n"))
@@ -784,6 +795,38 @@ EXAMPLES: dict[str, Example] = {
         MODEL_PY.replace(
             "rows = ", 'row = pb_utils.get_input_tensor_by_name(requests[0], "IN").as_numpy()\n        rows = '
         ),
+    ),
+    "TPB1748": Example(
+        model(GOOD_CONFIG + "model_transaction_policy { decoupled: true }\n", SENDS),
+        model(GOOD_CONFIG + "model_transaction_policy { decoupled: true }\n", SENDS + ENDS),
+    ),
+    "TPB1749": source(
+        MODEL_PY.replace(
+            "rows = ", "if len(requests) > 7:\n            raise pb_utils.TritonError('busy')\n        rows = "
+        ),
+        MODEL_PY.replace(
+            "rows = ", "if len(requests) > 7:\n            raise pb_utils.TritonModelException('busy')\n        rows = "
+        ),
+    ),
+    "TPB1751": source(
+        MODEL_PY.replace('"OUT", rows', '"OUT", [1.0, 2.0]'),
+        MODEL_PY.replace('"OUT", rows', '"OUT", np.array([[1, 2, 3, 4]], np.float32)'),
+    ),
+    "TPB1752": source(
+        MODEL_PY.replace("rows = ", 'print(f"안녕 {len(requests)}")\n        rows = '),
+        MODEL_PY.replace("rows = ", 'pb_utils.Logger.log_info(f"안녕 {len(requests)}")\n        rows = '),
+    ),
+    "TPB1753": source(
+        method(
+            "def initialize(self, args):\n    self.path = args['model_repository'] + '/names.txt'\n\ndef names(self):\n    return open(self.path).read()"
+        ),
+        method(
+            "def initialize(self, args):\n    self.path = args['model_repository'] + '/names.txt'\n\ndef names(self):\n    return open(self.path, encoding='utf-8').read()"
+        ),
+    ),
+    "TPB1754": source(
+        "import sys\n" + MODEL_PY.replace("rows = ", "if not requests:\n            sys.exit(1)\n        rows = "),
+        "import sys\n" + method("def finalize(self):\n    sys.exit(0)"),
     ),
     # -- release
     "TPB1801": Example(model(tweaked("optional: true")), model(), {"release": "21.10"}, not_asked=LATE),

@@ -41,7 +41,7 @@ def at_import(body: list[ast.stmt]) -> Iterator[ast.AST]:
             stack += node.decorator_list + node.args.defaults + [d for d in node.args.kw_defaults if d is not None]
         elif isinstance(node, ast.Lambda):
             stack += node.args.defaults
-        elif isinstance(node, ast.If) and _is_never_true(node.test):
+        elif isinstance(node, ast.If) and is_never_true(node.test):
             stack += reversed(node.orelse)
         else:
             stack += reversed(list(ast.iter_child_nodes(node)))
@@ -51,7 +51,8 @@ def _is_type_checking(test: ast.expr) -> bool:
     return isinstance(test, (ast.Name, ast.Attribute)) and ast.unparse(test).endswith("TYPE_CHECKING")
 
 
-def _is_never_true(test: ast.expr) -> bool:
+def is_never_true(test: ast.expr) -> bool:
+    """True for what a type checker or a script would take and Triton does not: ``__name__ == "__main__"``."""
     if isinstance(test, ast.Constant):
         return not test.value
     return _is_type_checking(test) or ast.unparse(test) in ("__name__ == '__main__'", "'__main__' == __name__")

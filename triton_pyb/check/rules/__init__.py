@@ -10,6 +10,7 @@ from triton_pyb.check.rules import (
     python_imports,
     python_model,
     python_names,
+    python_requests,
     python_traps,
     release,
     scheduler,
@@ -31,6 +32,7 @@ MODULES = (
     python_imports,
     python_model,
     python_names,
+    python_requests,
     python_traps,
     release,
 )

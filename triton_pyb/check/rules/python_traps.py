@@ -45,13 +45,13 @@ class TrapRule(SourceRule):
     stage = ""
 
 
-def _pb_name(source: PythonSource, name: str) -> str:
+def pb_name(source: PythonSource, name: str) -> str:
     """``"Tensor"`` for ``pb_utils.Tensor``, whatever pb_utils is called; else an empty string."""
     holder, _, attribute = name.rpartition(".")
     return attribute if holder in source.pb_utils_names else ""
 
 
-def _decoupled(model: Model) -> bool:
+def is_decoupled(model: Model) -> bool:
     policy = model.config["model_transaction_policy"]
     return bool(policy is not None and policy["decoupled"])
 
@@ -84,7 +84,7 @@ class ExecuteReturnsNothing(TrapRule):
 
     def source(self, model: Model, source: PythonSource) -> Iterator[Finding]:
         function = source.method("execute")
-        if function is None or _decoupled(model) or source.uses_attribute("get_response_sender"):
+        if function is None or is_decoupled(model) or source.uses_attribute("get_response_sender"):
             return
         if source.completion is not None and (
             not source.completion.certain or "model_transaction_policy" in source.completion.config
@@ -137,7 +137,7 @@ class DecoupledReturnsList(TrapRule):
 
     def source(self, model: Model, source: PythonSource) -> Iterator[Finding]:
         function = source.method("execute")
-        if isinstance(function, ast.FunctionDef) and _decoupled(model):
+        if isinstance(function, ast.FunctionDef) and is_decoupled(model):
             for node in own_nodes(function, ast.Return):
                 if isinstance(node.value, (ast.List, ast.ListComp, ast.Tuple)):
                     yield self.found(model, source.place(node))
@@ -155,11 +155,11 @@ class WrongResponseContainer(TrapRule):
 
     def source(self, model: Model, source: PythonSource) -> Iterator[Finding]:
         function = source.method("execute")
-        if function is None or _decoupled(model):
+        if function is None or is_decoupled(model):
             return
         for node in own_nodes(function, ast.Return):
             what = {ast.Tuple: "a tuple", ast.Dict: "a dict"}.get(type(node.value), "")
-            if isinstance(node.value, ast.Call) and _pb_name(source, dotted(node.value.func)) == "InferenceResponse":
+            if isinstance(node.value, ast.Call) and pb_name(source, dotted(node.value.func)) == "InferenceResponse":
                 what = "one bare InferenceResponse"
             if what:
                 yield self.found(model, source.place(node), what=what)
@@ -188,7 +188,7 @@ class WarmupAnswer(SourceRule):
         if not run or source.model_class is None or completion is not None and not completion.certain:
             return
         policy = completion.config.get("model_transaction_policy", {}) if completion is not None else {}
-        decoupled = _decoupled(model) or bool(policy.get("decoupled"))
+        decoupled = is_decoupled(model) or bool(policy.get("decoupled"))
         if function is None:
             what, text = "is not there", "" if source.may_have("execute") else "does not implement `execute` method."
         else:
@@ -242,7 +242,7 @@ def _wrong_answer(model: Model, source: PythonSource, function: Function, decoup
     if isinstance(value, (ast.Tuple, ast.Dict)):
         kind = "tuple" if isinstance(value, ast.Tuple) else "dict"
         return f"returns a {kind}", f"Expected a list in the execute return, found type '<class '{kind}'>'."
-    if isinstance(value, ast.Call) and _pb_name(source, dotted(value.func)) == "InferenceResponse":
+    if isinstance(value, ast.Call) and pb_name(source, dotted(value.func)) == "InferenceResponse":
         return "returns one bare InferenceResponse", "Expected a list in the execute return, found type "
     if items and isinstance(items[0], ast.Constant) and len(items) == 1:
         kind = type(items[0].value).__name__
@@ -288,7 +288,7 @@ def tensor_literals(source: PythonSource) -> list[tuple[str, ast.Call]] | None:
     """Names of ``pb_utils.Tensor("NAME", ...)`` calls; None when any name is not a literal."""
     found = []
     for node, name in source.calls:
-        attribute = _pb_name(source, name)
+        attribute = pb_name(source, name)
         if attribute == "Tensor" or attribute == "" and name.endswith("Tensor.from_dlpack"):
             if not node.args or not isinstance(literal(node.args[0]), str):
                 return None
@@ -352,7 +352,7 @@ class UndeclaredInput(TrapRule):
         if not known:
             return
         for node, name in source.calls:
-            if _pb_name(source, name) == "get_input_tensor_by_name" and len(node.args) == 2:
+            if pb_name(source, name) == "get_input_tensor_by_name" and len(node.args) == 2:
                 wanted = literal(node.args[1])
                 if isinstance(wanted, str) and wanted not in known and wanted not in extra:
                     yield self.found(
@@ -392,7 +392,10 @@ def _numpy_name(declared: str) -> str:
 
 
 def literal_type(node: ast.expr) -> str:
-    """``TYPE_FP64`` for ``x.astype(np.float64)`` or ``np.zeros(..., dtype=np.float64)``, else an empty string."""
+    """``TYPE_FP64`` for ``x.astype(np.float64)``, ``np.zeros(..., dtype=np.float64)`` or ``np.array([1.0])``.
+
+    An empty string for what cannot be known.
+    """
     if not isinstance(node, ast.Call):
         return ""
     candidates = [keyword.value for keyword in node.keywords if keyword.arg == "dtype"]
@@ -409,7 +412,31 @@ def literal_type(node: ast.expr) -> str:
             found = type_named(last.rstrip("_") if last in ("object_", "bool_") else last)
             if found:
                 return found
-    return ""
+    return "" if candidates else _type_by_default(node)
+
+
+def _type_by_default(node: ast.Call) -> str:
+    """What NumPy chooses when a call with a literal value names no dtype."""
+    holder, _, last = dotted(node.func).rpartition(".")
+    if holder not in ("np", "numpy") or len(node.args) != 1 or node.keywords:
+        return ""
+    if last in ("zeros", "ones", "empty"):
+        return "TYPE_FP64"
+    if last not in ("array", "asarray") or not isinstance(node.args[0], (ast.List, ast.Tuple)):
+        return ""
+    kinds = _kinds(node.args[0])
+    if kinds and kinds <= {"float", "int"}:
+        return "TYPE_FP64" if "float" in kinds else "TYPE_INT64"
+    return "TYPE_BOOL" if kinds == {"bool"} else ""
+
+
+def _kinds(node: ast.expr) -> set[str]:
+    """The types of the numbers in a nested list; ``"?"`` for what is no literal."""
+    if isinstance(node, (ast.List, ast.Tuple)):
+        return set().union(*map(_kinds, node.elts))
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
+        return _kinds(node.operand)
+    return {type(node.value).__name__} if isinstance(node, ast.Constant) else {"?"}
 
 
 class RelativePath(TrapRule):
