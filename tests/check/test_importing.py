@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 
 from tests.check.examples import GOOD_CONFIG, MODEL_PY, method, model
@@ -24,6 +26,19 @@ def test_every_model_is_loaded_and_points_at_its_line(tmp_path: Path) -> None:
     assert bad.place.text.strip() == "self.x = table[args['model_name']]"
     assert (gpu.severity, gpu.message) == ("warning", "ModuleNotFoundError: No module named 'cupy'")
     assert gpu.fix == "install cupy here to have this model imported too"
+    assert bad.fix == "correct the line and check again"
+
+
+def test_what_only_triton_s_python_does_is_explained(tmp_path: Path) -> None:
+    code = "def initialize(self, args):\n    path = args['model_repository'] + '/names'\n    self.x = open(path).read()"
+    write({**model(source=method(code)), "m/names": "고양이\n"}, tmp_path)
+    found = check(tmp_path, import_models=True, select=["TPB1750"], release="24.10")
+    if os.environ.get("LC_ALL", os.environ.get("LANG", "")).upper().endswith("UTF-8") and sys.version_info < (3, 11):
+        assert found == []  # up to Python 3.10 the stub listens to the locale
+        return
+    assert found[0].message.startswith("UnicodeDecodeError: 'ascii' codec can't decode byte")
+    assert found[0].fix.startswith("name the encoding, e.g. open(path, encoding='utf-8')")
+    assert found[0].place.text.strip() == "self.x = open(path).read()"
 
 
 def test_a_model_that_never_loads_is_ended(tmp_path: Path) -> None:

@@ -8,9 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
-from tests.check.examples import EXAMPLES, model
+from tests.check.examples import ENSEMBLE, EXAMPLES, GOOD_CONFIG, MODEL_PY, model
 from tests.check.variants import write
 from triton_pyb.cli.check import command
 from triton_pyb.config import releases
@@ -160,3 +161,40 @@ def test_what_a_function_was_made_into_is_told_at_the_function(tmp_path: Path) -
     (found,) = [f for f in json.loads(output)["findings"] if f["code"] == "TPB1102"]
     assert (found["file"], found["line"]) == (str(tmp_path / "app.py"), 7)
     assert found["text"] == 'def greet(text: str) -> Annotated[str, Name("greeting")]:'
+
+
+def test_the_folder_of_one_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write({**EXAMPLES["TPB1208"].broken, "other/config.pbtxt": "nonsense", "bare/1/model.py": MODEL_PY}, tmp_path)
+    status, output = run(tmp_path / "m")
+    assert status == 0 and "TPB1208" in output and "0 errors, 1 warning in 1 model" in output
+    assert run(tmp_path)[0] == run(tmp_path, tmp_path / "m")[0] == run(tmp_path / "m", tmp_path)[0] == 1
+    assert "in 2 models" in run(tmp_path / "m", f"{tmp_path / 'bare'}/")[1]
+    monkeypatch.chdir(tmp_path / "m")
+    assert f"..{os.sep}m{os.sep}config.pbtxt:3" in run(".")[1]
+    monkeypatch.chdir(tmp_path)
+    output = run("m")[1]
+    assert f"m{os.sep}config.pbtxt:3" in output and str(tmp_path) not in output
+    note = "warning: --ignore TPB1208:other leaves nothing out: there is no model 'other'"
+    assert note in run("m", "--ignore", "TPB1208:other")[1]
+
+
+def test_the_folder_of_one_ensemble(tmp_path: Path) -> None:
+    config = GOOD_CONFIG.replace('"m"', '"a"').replace("dynamic_batching { }", "")
+    write({**ENSEMBLE, "a/config.pbtxt": config, "unasked/config.pbtxt": "nonsense"}, tmp_path)
+    assert run(tmp_path / "e") == (0, "0 errors, 0 warnings in 1 model (Triton 24.10)\n")
+    (tmp_path / "a" / "1" / "model.py").write_text("def (")
+    status, output = run(tmp_path / "e")
+    assert status == 1 and "TPB1703" not in output and "'a'" in output, output
+    assert "TPB1703" in run(tmp_path / "a")[1]
+
+
+def test_only_the_named_model_is_repaired_and_imported(tmp_path: Path) -> None:
+    config = GOOD_CONFIG.replace('"m"', '"a"').replace("TYPE_FP32", "FP32")
+    write({**ENSEMBLE, "a/config.pbtxt": config}, tmp_path)
+    assert "fixed: " not in run(tmp_path / "e", "--fix")[1]
+    assert (tmp_path / "a" / "config.pbtxt").read_text() == config
+    assert "fixed: " in run(tmp_path / "a", "--fix")[1]
+    assert "TYPE_FP32" in (tmp_path / "a" / "config.pbtxt").read_text()
+    (tmp_path / "a" / "1" / "model.py").write_text("raise_nothing = {}['x']\n" + MODEL_PY)
+    assert "TPB1750" not in run(tmp_path / "e", "--import", "--select", "TPB1750")[1]
+    assert "TPB1750" in run(tmp_path / "a", "--import", "--select", "TPB1750")[1]

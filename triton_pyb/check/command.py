@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from triton_pyb.check.finding import Finding, Place
 from triton_pyb.check.fixing import fix
-from triton_pyb.check.repository import open_repository
+from triton_pyb.check.repository import Repository, open_paths
 from triton_pyb.check.rules.layout import NoRepository
 from triton_pyb.check.runner import known_codes, known_entries, leaves_out, make_target, ordered, run, wanted
 from triton_pyb.runtime.errors import did_you_mean
@@ -45,7 +45,7 @@ class Outcome:
 
 
 def run_command(folders: Sequence[str], options: Options, *, repair: bool = False) -> Outcome:
-    """Check the folders; with `repair`, make the safe repairs until none is left.
+    """Check repositories, or folders of single models; with `repair`, make the safe repairs until none is left.
 
     Raises
     ------
@@ -67,25 +67,34 @@ def run_command(folders: Sequence[str], options: Options, *, repair: bool = Fals
 
     def allowed(code: str, model: str) -> bool:
         probe = Finding(code, "error", model, "", "", Place(""))
-        return wanted(probe, select, ignore)
+        return wanted(probe, select, ignore) and model not in opened.steps
 
     repairs: list[str] = []
     for _ in range(4 if repair else 0):  # a repaired text may show the next fault
-        made = fix(open_repository(folders, target), allowed)
+        opened = open_paths(folders, target)
+        made = fix(opened, allowed)
         repairs += made
         if not made:
             break
-    repository = open_repository(folders, target)
-    findings = run(repository)
+    repository = open_paths(folders, target)
+    findings = [finding for finding in run(repository) if _asked(repository, finding)]
+    models = [model for model in repository.models if model.name not in repository.steps]
     if options.import_models:
         from triton_pyb.check.importing import import_findings
 
-        findings = ordered(repository, [*findings, *import_findings(repository, findings)])
+        findings = ordered(repository, [*findings, *import_findings(replace(repository, models=models), findings)])
     nothing_checked = (NoRepository.code,) if select else ()  # no selection may hide that
     kept = [finding for finding in findings if wanted(finding, (*select, *nothing_checked), ignore)]
-    names = [model.name for model in repository.models]
+    names = [model.name for model in models]
     notes = [_unused(entry, names) for entry in ignore if not any(leaves_out(entry, f) for f in findings)]
-    return Outcome(kept, len(repository.models), target.release, repairs, [] if repairs else notes)
+    return Outcome(kept, len(models), target.release, repairs, [] if repairs else notes)
+
+
+def _asked(repository: Repository, finding: Finding) -> bool:
+    """False for what is found in a step that was opened for its ensemble, or in the folder around a single model."""
+    if not finding.model:
+        return finding.place.file not in repository.alone
+    return finding.model not in repository.steps
 
 
 def _unused(entry: str, models: Sequence[str]) -> str:

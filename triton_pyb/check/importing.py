@@ -20,6 +20,7 @@ from triton_pyb.check.model import Model
 from triton_pyb.check.python_source import PythonSource
 from triton_pyb.check.repository import Repository
 from triton_pyb.check.rules import RULES
+from triton_pyb.emulator.hints import fix_of_python
 
 #: How long one model may take to load.
 TIMEOUT_S = 120.0
@@ -48,12 +49,14 @@ def _import(model: Model) -> Iterator[Finding]:
         return
     text = printable(reason.split("\n")[0])
     missing = re.match(r"(?:ModuleNotFoundError|ImportError): No module named '([^']+)'", reason)
-    repair = "correct it; the traceback is that of the child process"
-    severity = "error"
+    place = _place(model, reason)
+    repair = f"correct {'the line' if place.line else 'the model'} and check again"
     if missing:
-        severity, repair = "warning", f"install {missing.group(1)} here to have this model imported too"
+        repair = f"install {missing.group(1)} here to have this model imported too"
+    severity = "warning" if missing else "error"
+    repair = fix_of_python(reason) or repair
     rule = RULES["TPB1750"]
-    yield rule.found(model, _place(model, reason), severity=severity, text=text, repair=repair)
+    yield rule.found(model, place, severity=severity, text=text, repair=repair)
 
 
 def _place(model: Model, reason: str) -> Place:

@@ -72,7 +72,8 @@ def command(
 ) -> None:
     """Find every fault that Triton reports on loading, hangs on, dies of, or hides.
 
-    REPOSITORY is a folder of model folders, or app.py:pipeline, which is built for the occasion.
+    REPOSITORY is a folder of model folders, the folder of one model, or app.py:pipeline, which is built for the
+    occasion.
 
     No server is started, and no model code runs unless --import is given.  Exit status: 0 nothing or warnings only,
     1 errors, 2 the command itself is wrong, or there is nothing to check.

@@ -11,6 +11,7 @@ import click
 from numpy.typing import NDArray
 from rich.console import Console
 
+from triton_pyb.check.repository import is_model_folder
 from triton_pyb.cli.errors import UsageError
 from triton_pyb.cli.inputs import read_inputs
 from triton_pyb.cli.outputs import as_json, show
@@ -56,7 +57,7 @@ def command(
 ) -> None:
     """Send one request to a model of TARGET and show the answer; of a decoupled model, each response as it comes.
 
-    TARGET is a model repository, or a pipeline or step to build first (app.py:pipeline).
+    TARGET is a model repository, the folder of one model, or a pipeline or step to build first (app.py:pipeline).
 
     \b
       triton-pyb run app.py:pipeline --input image=@photo.jpg
@@ -97,7 +98,8 @@ def _choose_model(repository: Path, wanted: str | None) -> str:
     from triton_pyb.emulator.errors import LoadFailed
     from triton_pyb.emulator.repository import model_folders, read_config
 
-    folders = model_folders(repository)
+    alone = is_model_folder(str(repository))
+    folders = {repository.resolve().name: repository} if alone else model_folders(repository)
     if wanted is not None:
         if wanted in folders:
             return wanted
@@ -141,6 +143,9 @@ def _running(repository: Path, place: str, python: str | None) -> Iterator[Any]:
         from triton_pyb.server import log as server_log
 
         real = RealTriton(repository, python=python)
+        if is_model_folder(str(repository)):
+            model = repository.resolve()
+            real = RealTriton(model.parent, python=python, model_control_mode="explicit", load_models=[model.name])
         try:
             with Console(stderr=True).status("starting Triton") as status:
                 real.start(lambda doing: status.update(doing))
