@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import subprocess
 import sys
@@ -11,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import yaml
 
 from tests.emulator.models import ensemble, execute, tensors, write
 from triton_pyb.emulator import InferenceFailed
@@ -213,8 +213,9 @@ def test_the_same_tests_on_the_emulator_and_on_a_real_triton(installed: pytest.P
     real = outcome(installed, "--triton=real", "--triton-record", "-rs")
     real.assert_outcomes(passed=11, skipped=2)
     real.stdout.fnmatch_lines(["*only the emulator has `batches`*", "*the server that is here is not release 21.10*"])
-    recorded = json.loads((installed.path / "cases" / "echo.json").read_text())
-    assert [sorted(case) for case in recorded["cases"]] == [["inputs", "outputs"], ["error", "inputs"]]
+    recorded = yaml.safe_load((installed.path / "cases" / "echo.yaml").read_text())
+    assert recorded["recorded_on"] == "real"
+    assert [[*case["responses"][0]] for case in recorded["cases"]] == [["outputs"], ["error"]]
     emulated = outcome(installed)
     emulated.assert_outcomes(passed=12, failed=1)
     emulated.stdout.fnmatch_lines(
@@ -225,7 +226,7 @@ def test_the_same_tests_on_the_emulator_and_on_a_real_triton(installed: pytest.P
     np.savez(installed.path / "cases" / "echo.npz", **changed)
     differing = outcome(installed, "-k", "test_golden")
     differing.assert_outcomes(passed=1, failed=1, deselected=11)
-    differing.stdout.fnmatch_lines(["E*echo, request 0, output 'OUT'"])
+    differing.stdout.fnmatch_lines(["E*echo, request 0, output 'OUT' (x is the answer, y what is recorded)"])
 
 
 @pytest.mark.real_triton

@@ -10,7 +10,6 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 from triton_pyb.emulator.lending import lent
@@ -167,7 +166,7 @@ class Batcher:
         self._stopped = False
         self._idle: set[int] = set()
         self._borrowed: set[int] = set()  # idle ones that run on a caller's thread
-        self._runners = list(runners)
+        self.runners = list(runners)
         self._threads = [
             threading.Thread(target=self._serve, args=(index, runner), name=f"{config['name']} {index}", daemon=True)
             for index, runner in enumerate(runners)
@@ -207,22 +206,16 @@ class Batcher:
                 return False
             pending.enqueued_ns = time.monotonic_ns()
             index = min(free)
+            jobs.append(_Borrowed(self, index, pending))  # first: an interrupt then gives the instance back
             self._borrowed.add(index)
-        jobs.append(partial(self._run_borrowed, index, pending))
         return True
 
-    def _run_borrowed(self, index: int, pending: Pending) -> None:
-        try:
-            self._runners[index]([pending])
-        except BaseException:  # Ctrl-C in the caller's thread: the server goes on
-            if not pending.answered:
-                pending.fail("the caller was interrupted", "CANCELLED")
-            raise
-        finally:
-            with self._lock:
-                self._borrowed.discard(index)
-                if self._stopped or self._waiting():
-                    self._changed.notify_all()
+    def give_back(self, index: int) -> None:
+        """An instance is its own thread's again."""
+        with self._lock:
+            self._borrowed.discard(index)
+            if self._stopped or self._waiting():
+                self._changed.notify_all()
 
     def _waiting(self) -> bool:
         for level in self._levels.values():
@@ -316,6 +309,28 @@ class Batcher:
         moments = [level.next_expiry_ns() for level in self._levels.values()]
         waits = [moment - now for moment in moments if moment is not None] + ([wait_ns] if wait_ns else [])
         return max(min(waits), 0) / 1e9 if waits else None
+
+
+class _Borrowed:
+    """A request that runs on its caller's thread."""
+
+    def __init__(self, batcher: Batcher, index: int, pending: Pending) -> None:
+        self._batcher, self._index, self._pending = batcher, index, pending
+        self._over = False
+
+    def run(self) -> None:
+        self._batcher.runners[self._index]([self._pending])
+        self._end()
+
+    def abandon(self) -> None:
+        """Ctrl-C in the caller's thread: the server goes on."""
+        if not self._over:
+            self._pending.fail("the caller was interrupted", "CANCELLED")
+            self._end()
+
+    def _end(self) -> None:
+        self._batcher.give_back(self._index)
+        self._over = True
 
 
 def _priority_levels(batching: dict[str, Any] | None) -> dict[int, QueuePolicy]:

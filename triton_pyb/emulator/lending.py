@@ -9,9 +9,17 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
-from collections.abc import Callable
+from typing import Protocol
 
-Jobs = deque[Callable[[], None]]
+
+class Job(Protocol):
+    """Work for a lent thread; abandoned when that is interrupted before the end. Both may be asked twice."""
+
+    def run(self) -> None: ...
+    def abandon(self) -> None: ...
+
+
+Jobs = deque[Job]
 
 
 class _Thread(threading.local):
@@ -40,9 +48,12 @@ class lending:
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         try:
             while self._jobs and kind is None:
-                self._jobs.popleft()()
+                self._jobs[0].run()
+                self._jobs.popleft()
         finally:
             _local.jobs = self._before
+            for job in self._jobs:
+                job.abandon()
 
 
 class keeping:

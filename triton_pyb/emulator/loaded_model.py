@@ -127,11 +127,19 @@ class LoadedModel:
         RequestRefused
             When the server would refuse it before queueing.
         """
-        assert self._scheduler is not None
         rows = self.rules.normalize(request)
-        with self._lock:
-            self._unanswered += 1
         pending = Pending(request, rows, deliver, self._left, meeting, chain)
+        try:
+            with self._lock:
+                self._unanswered += 1
+            self._hand_over(pending)
+        except BaseException:  # an interrupt: nobody waits for the answer, and nobody may wait for its end
+            pending.abandon()
+            raise
+
+    def _hand_over(self, pending: Pending) -> None:
+        chain, meeting = pending.chain, pending.meeting
+        assert self._scheduler is not None
         if 0 < len(self.instances) <= chain.count(self.name):
             pending.deliver(WireResponse(fault=_ring((*chain, self.name))))
             return

@@ -61,13 +61,26 @@ class Pending:
         return max(1, self.rows)
 
     def deliver(self, response: WireResponse) -> None:
-        final = self.answered = self.answered or response.final  # read here: then it is somebody else's
-        self.receiver(response)  # may hold the next step's requests
-        if final:
-            if self.leaving is not None:
-                self.leaving()
-            if self.held and self.meeting is not None:
-                self.meeting.leave()
+        if self.answered:  # it was abandoned meanwhile
+            return
+        final = self.answered = response.final  # read here: then the response is somebody else's
+        try:
+            self.receiver(response)  # may hold the next step's requests
+        finally:
+            if final:
+                self._leave()
+
+    def abandon(self) -> None:
+        """Nobody waits any more: whatever is answered goes nowhere."""
+        if not self.answered:
+            self.answered = True
+            self._leave()
+
+    def _leave(self) -> None:
+        if self.leaving is not None:
+            self.leaving()
+        if self.held and self.meeting is not None:
+            self.meeting.leave()
 
     def fail(self, message: str, code: str = "INTERNAL", stage: str = "execution") -> None:
         """Answer with an error; nothing may follow."""

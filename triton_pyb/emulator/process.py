@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
+import os
 import queue
 import select
 import signal
@@ -10,6 +12,7 @@ import socket
 import subprocess
 import threading
 import time
+import traceback
 from collections.abc import Callable
 from typing import Any
 
@@ -41,6 +44,9 @@ class _Batch:
 
 _NEVER = float("inf")
 
+#: How often who waits looks whether the process is still there.
+_LOOKS_EVERY_S = 1.0
+
 #: How long a quick succession of requests may pause before the reader listens again.
 _QUIET_S = 0.02
 
@@ -69,6 +75,10 @@ class ModelProcess:
         self._lock = threading.Lock()
         self._reading = threading.Lock()
         self._waiting = False  # the thread in `execute` is between two messages
+        self._over = 0  # the last batch whose `execute` was seen to return
+        self._abandoned: int | None = None  # a batch whose `execute` runs, and whose caller was interrupted
+        self._wake, self._woken = os.pipe()[::-1]  # ends the reader's poll
+        os.set_blocking(self._wake, False)
         self._wanted = threading.Event()  # the reader is to listen at once
         self._quiet_until_s = 0.0
         self._ended_by_us = False
@@ -136,8 +146,11 @@ class ModelProcess:
         try:
             with self._reading:
                 self._quiet_until_s, self._waiting = _NEVER, False
+                message = _Messages(self, timeout_s)
+                while self._abandoned is not None:  # else it might wait to be heard, and we to be read
+                    self._receive(*message.next())
                 self._send(self._work, "execute", number, [request_out(request) for request in requests])
-                together, fault = self._attend(number, batch, timeout_s)
+                together, fault = self._attend(number, message)
             for response in together:
                 self._respond(number, *response)
             if fault:
@@ -147,21 +160,36 @@ class ModelProcess:
             self._end_of_process()
         except BaseException as error:  # the caller's thread is interrupted: nobody waits any more
             batch.open.clear()
-            if not self._waiting and not isinstance(error, Exception):
-                self._process.kill()  # perhaps in the middle of a message: what follows has no meaning any more
+            self._interrupted(number, error)
             raise
         finally:
             batch.over = True
-            batch.executed.release()
-            if self.dead:
-                self._answer_for(batch)
-            self._quiet_until_s = time.monotonic() + _QUIET_S
-            if batch.open or self._talk.has_rest:
-                self._listen_now()
-            self._forget(number)
+            batch.executed.release()  # first: an interrupt may come with every call from here on
+            try:
+                if self.dead:
+                    self._answer_for(batch)
+                self._forget(number)
+            finally:
+                self._quiet_until_s = time.monotonic() + _QUIET_S
+                if batch.open or self._talk.has_rest or self._abandoned is not None:
+                    self._listen_now()
         return batch.fault
 
-    def _attend(self, number: int, batch: _Batch, timeout_s: float | None) -> tuple[list[Any], Any]:
+    def _interrupted(self, number: int, error: BaseException) -> None:
+        """Nobody attends this `execute` any more."""
+        if isinstance(error, Exception) or self._over == number:
+            return
+        if self._waiting:
+            self._abandoned = number
+            return
+        # Perhaps in the middle of a message: what follows has no meaning any more.
+        self._ended_by_us = True
+        self._process.kill()
+        text = f"the process of '{self.name}' was ended: its caller was interrupted in the middle of a message"
+        self._host.log("ERROR", "process.py", 0, text)
+        self._end_of_process()
+
+    def _attend(self, number: int, message: _Messages) -> tuple[list[Any], Any]:
         """Read until this batch's `execute` has returned, and hand on what it answers before.
 
         Returns
@@ -169,15 +197,8 @@ class ModelProcess:
         together, fault
             What came with the end: responses, and the arguments of a fault or None. EOFError when the process ended.
         """
-        deadline = None if timeout_s is None else time.monotonic() + timeout_s
         while True:
-            self._waiting = True
-            if not self._talk.wait(None if deadline is None else max(0.0, deadline - time.monotonic())):
-                self.give_up(timeout_s or 0.0)
-                deadline = None
-                continue
-            self._waiting = False
-            kind, *arguments = self._talk.receive()
+            kind, *arguments = message.next()
             if kind not in ("respond", "executed") or arguments[0] != number:
                 self._receive(kind, *arguments)
                 continue
@@ -185,7 +206,7 @@ class ModelProcess:
             if kind == "respond":
                 self._respond(*arguments)
                 continue
-            self._waiting = True
+            self._over = number
             return arguments[1], arguments[2]
 
     def give_up(self, after_s: float) -> None:
@@ -209,6 +230,9 @@ class ModelProcess:
         if running:
             self._ended_by_us = True
             self._process.kill()
+
+    def ended(self) -> bool:
+        return self._process.poll() is not None
 
     def cancel(self, key: int) -> None:
         self._send(self._talk, "cancel", key)
@@ -242,6 +266,8 @@ class ModelProcess:
         self._printed.close()
         self._work.close()
         self._talk.close()
+        os.close(self._wake)
+        os.close(self._woken)
 
     def _send(self, channel: Channel, *message: Any) -> None:
         try:
@@ -253,18 +279,22 @@ class ModelProcess:
         """Somebody waits for what no `execute` will read."""
         self._quiet_until_s = 0.0
         self._wanted.set()
+        with contextlib.suppress(BlockingIOError):
+            os.write(self._wake, b".")
 
     def _read(self) -> None:
         poll = select.poll()
         poll.register(self._talk, select.POLLIN)
+        poll.register(self._woken, select.POLLIN)
         while not self.dead:
             pause_s = self._quiet_until_s - time.monotonic()
-            if pause_s > 0:
+            if pause_s > 0 and (pause_s <= _QUIET_S or self._reading.locked()):
                 self._wanted.wait(min(pause_s, _QUIET_S))
                 self._wanted.clear()
                 continue
-            if not self._talk.has_rest:
-                poll.poll()
+            if not self._talk.has_rest and (self._woken, select.POLLIN) in poll.poll():
+                os.read(self._woken, 4096)
+                continue
             if self._reading.acquire(blocking=False):
                 try:
                     if self._talk.wait(0):
@@ -302,6 +332,9 @@ class ModelProcess:
             self._desk.cancel(*arguments)
         elif kind == "readiness":
             self._readiness.put(arguments)
+        elif kind == "executed":
+            if arguments[0] == self._abandoned:
+                self._abandoned = None
         else:
             self._incoming.put((kind, *arguments))
 
@@ -329,7 +362,10 @@ class ModelProcess:
                 if batch is not None:
                     with batch.executed:  # what it sent before its end comes first
                         pass
-                    self._respond(*arguments)
+                    try:
+                        self._respond(*arguments)
+                    except Exception:  # of who takes the answer: the next one has nothing to do with it
+                        traceback.print_exc()
             elif kind == "done":
                 self._done.put(tuple(arguments))
             elif kind == "died":
@@ -367,6 +403,33 @@ class ModelProcess:
             batch.open.clear()
         for index in unanswered:
             batch.respond(index, unhealthy(self.name), FINAL)
+
+
+class _Messages:
+    """What the child sends while one `execute` is waited for."""
+
+    def __init__(self, process: ModelProcess, timeout_s: float | None) -> None:
+        self._process, self._timeout_s = process, timeout_s
+        self._deadline = None if timeout_s is None else time.monotonic() + timeout_s
+
+    def next(self) -> tuple[Any, ...]:
+        """The next one; EOFError when the process ended, also where a child of its own keeps the socket open."""
+        process = self._process
+        process._waiting = True
+        while not process._talk.wait(self._patience_s()):
+            if self._deadline is not None and time.monotonic() >= self._deadline:
+                process.give_up(self._timeout_s or 0.0)
+                self._deadline = None
+            elif process.ended() and not process._talk.wait(0):
+                raise EOFError
+        process._waiting = False
+        if process.dead:
+            raise EOFError
+        return process._talk.receive()
+
+    def _patience_s(self) -> float:
+        left_s = _LOOKS_EVERY_S if self._deadline is None else self._deadline - time.monotonic()
+        return max(0.0, min(left_s, _LOOKS_EVERY_S))
 
 
 class ChildRefused(Exception):
