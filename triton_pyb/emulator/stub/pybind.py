@@ -30,10 +30,11 @@ class pybind11_type(type):
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         own = cls.__dict__
-        if "_init" in own and own.get("__init__") is own["_init"] and "__new__" not in own:
+        init: Any = own.get("__init__")
+        if init is not None and init is own.get("_init") and "__new__" not in own:
             # One of ours, as it was made and no subclass: the short way to the same end.
             made: Any = object.__new__(cls)  # type: ignore[arg-type]
-            own["_init"].construct(made, args, kwargs)
+            init.construct(made, args, kwargs)
             return made
         instance = type.__call__(cls, *args, **kwargs)
         if not hasattr(instance, "_pb") and isinstance(instance, PybindObject):
