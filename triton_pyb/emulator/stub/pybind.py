@@ -31,7 +31,8 @@ class pybind11_type(type):
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         own = cls.__dict__
         init: Any = own.get("__init__")
-        if init is not None and init is own.get("_init") and "__new__" not in own:
+        ours: Any = own.get("_init")
+        if init is not None and init is ours and "__new__" not in own:
             # One of ours, as it was made and no subclass: the short way to the same end.
             made: Any = object.__new__(cls)  # type: ignore[arg-type]
             init.construct(made, args, kwargs)
