@@ -320,17 +320,15 @@ class _Borrowed:
 
     def run(self) -> None:
         self._batcher.runners[self._index]([self._pending])
-        self._end()
+        self._batcher.give_back(self._index)
+        self._over = True
 
     def abandon(self) -> None:
         """Ctrl-C in the caller's thread: the server goes on."""
         if not self._over:
             self._pending.fail("the caller was interrupted", "CANCELLED")
-            self._end()
-
-    def _end(self) -> None:
-        self._batcher.give_back(self._index)
-        self._over = True
+            self._batcher.give_back(self._index)
+            self._over = True
 
 
 def _priority_levels(batching: dict[str, Any] | None) -> dict[int, QueuePolicy]:

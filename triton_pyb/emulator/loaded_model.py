@@ -127,28 +127,21 @@ class LoadedModel:
         RequestRefused
             When the server would refuse it before queueing.
         """
+        assert self._scheduler is not None
         rows = self.rules.normalize(request)
         pending = Pending(request, rows, deliver, self._left, meeting, chain)
         try:
             with self._lock:
                 self._unanswered += 1
-            self._hand_over(pending)
+            if chain and 0 < len(self.instances) <= chain.count(self.name):
+                pending.deliver(WireResponse(fault=_ring((*chain, self.name))))
+            elif meeting is None or self.is_ensemble:  # an ensemble queues nothing itself: its steps do
+                self._scheduler.enqueue([pending])
+            else:
+                meeting.hold(self._scheduler, pending)
         except BaseException:  # an interrupt: nobody waits for the answer, and nobody may wait for its end
             pending.abandon()
             raise
-
-    def _hand_over(self, pending: Pending) -> None:
-        chain, meeting = pending.chain, pending.meeting
-        assert self._scheduler is not None
-        if 0 < len(self.instances) <= chain.count(self.name):
-            pending.deliver(WireResponse(fault=_ring((*chain, self.name))))
-            return
-        if self.is_ensemble:
-            self._scheduler.enqueue([pending])  # an ensemble queues nothing itself: its steps do
-        elif meeting is None:
-            self._scheduler.enqueue([pending])
-        else:
-            meeting.hold(self._scheduler, pending)
 
     def _left(self) -> None:
         with self._lock:
