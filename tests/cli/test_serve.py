@@ -129,7 +129,7 @@ def test_prints_and_tracebacks_are_shown(tmp_path: Path, options: tuple[str, ...
         assert line in lines, rest
     assert "KeyError: 'hi'" in lines and lines[-1] == "stopped"
     assert process.returncode == 0
-    assert options or lines[-2:] == ["stopping", "stopped"]
+    assert options or lines.count("stopping") == 1  # the last lines of the server's log may come after it
 
 
 def test_a_pipeline_is_built_first(tmp_path: Path) -> None:
