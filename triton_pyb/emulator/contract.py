@@ -13,7 +13,8 @@ from typing import Any
 
 from triton_pyb.emulator.messages import WireFault, WireResponse, WireTensor
 from triton_pyb.emulator.pending import Pending
-from triton_pyb.emulator.validation import declared_datatype, fits, listed
+from triton_pyb.emulator.validation import declared_datatype, listed
+from triton_pyb.runtime.arrays import fits
 from triton_pyb.runtime.errors import did_you_mean
 
 #: The names of the checks. "unanswered" speaks of the ports only: there a client waits, or gets an error;

@@ -18,7 +18,8 @@ from triton_pyb.emulator.loaded_model import LoadedModel
 from triton_pyb.emulator.messages import RepeatedParameters, WireError, WireRequest, WireResponse, WireTensor, altered
 from triton_pyb.emulator.pending import Pending
 from triton_pyb.emulator.unordered import unordered
-from triton_pyb.emulator.validation import RequestRefused, fits, restored
+from triton_pyb.emulator.validation import RequestRefused, restored
+from triton_pyb.runtime.arrays import fits
 
 
 class Value(NamedTuple):

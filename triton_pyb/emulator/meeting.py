@@ -45,11 +45,3 @@ class Meeting:
             by_queue.setdefault(id(queue), (queue, []))[1].append(pending)
         for queue, pendings in by_queue.values():
             queue.enqueue(pendings)
-
-
-def submit(queue: Queue, pending: Pending) -> None:
-    """Give a request to its scheduler, now or when its meeting says so."""
-    if pending.meeting is None:
-        queue.enqueue([pending])
-    else:
-        pending.meeting.hold(queue, pending)

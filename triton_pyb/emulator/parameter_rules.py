@@ -65,13 +65,16 @@ def never_loads(config: Any, folder: Path, version: int, release: str) -> str:
     return ""
 
 
+def _hangs(release: str) -> str:
+    return ": releases up to 25.07 never finish starting here" if release < "25.08" else ""
+
+
 def missing_file(config: Any, folder: Path, version: int, release: str) -> str:
     """What a server does whose Python model has no file, or an empty string."""
     path = folder / str(version) / (config.default_model_filename or "model.py")
     if config.backend != "python" or path.exists():
         return ""
-    hangs = ": releases up to 25.07 never finish starting here" if release < "25.08" else ""
-    return f"Python model file not found in '{path}'{hangs}"
+    return f"Python model file not found in '{path}'{_hangs(release)}"
 
 
 def broken_name(config: Any, release: str) -> str:
@@ -79,8 +82,8 @@ def broken_name(config: Any, release: str) -> str:
     for group in config.instance_group:
         found = breaking(group.name)
         if found is not None and found.ends:
-            hangs = ": releases up to 25.07 never finish starting here" if release < "25.08" else ""
-            return f"the instance group's name {group.name!r} has a character that ends the stub's command{hangs}"
+            what = f"the instance group's name {group.name!r} has a character that ends the stub's command"
+            return what + _hangs(release)
         if found is not None:
             return SPLIT_SAYS
     return ""

@@ -5,7 +5,6 @@ Source: InferenceRequest::Normalize of Triton's core 24.10; every text was seen 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import prod
 from typing import Any
 
@@ -14,6 +13,7 @@ import numpy as np
 from triton_pyb.emulator import byte_tensors
 from triton_pyb.emulator.messages import DATATYPES, WireRequest, WireTensor, altered
 from triton_pyb.emulator.unordered import unordered
+from triton_pyb.runtime.arrays import fits
 from triton_pyb.runtime.dtypes import wire_name
 
 #: Bytes of one element; BYTES has no fixed number.
@@ -203,16 +203,6 @@ def declared_datatype(tensor: dict[str, Any]) -> str:
     """The wire name that a configuration declares; a number of no data type loads, and no tensor ever fits it."""
     declared = tensor["data_type"]
     return wire_name(declared) if isinstance(declared, str) else "<invalid>"
-
-
-def fits(dims: Sequence[int], shape: Sequence[int]) -> bool:
-    """Whether a shape is one that these dims allow."""
-    if len(dims) != len(shape):
-        return False
-    for dim, got in zip(dims, shape, strict=True):  # a loop: all() costs three times as much
-        if dim not in (-1, got):
-            return False
-    return True
 
 
 def listed(dims: Any) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from triton_pyb.emulator.validation import fits
+from triton_pyb.runtime.arrays import fits
 from triton_pyb.runtime.dtypes import NUMPY_DTYPES, wire_name
 from triton_pyb.runtime.errors import TritonPybError
 

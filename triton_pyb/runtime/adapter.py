@@ -167,7 +167,7 @@ class Adapter:
             answers.append(self.read(request))
             if not isinstance(answers[index], Refusal):
                 readable.append(index)
-                asked.append(set(request.requested_output_names()))
+                asked.append(self.requested(request))
         if len(readable) == len(requests):
             answers = self.execution.run(answers, asked, infos)
         elif readable:

@@ -10,7 +10,7 @@ from triton_pyb.check.finding import Finding, printable
 from triton_pyb.check.model import Model
 from triton_pyb.check.module_search import PB_UTILS
 from triton_pyb.check.python_source import PythonSource
-from triton_pyb.check.python_walk import dotted, literal, within
+from triton_pyb.check.python_walk import Function, dotted, literal, within
 from triton_pyb.check.rules.python_model import SourceRule
 from triton_pyb.check.rules.python_traps import declared_names
 from triton_pyb.config.schema import model_config_type
@@ -143,6 +143,12 @@ def _unconditional(statement: ast.AST) -> Iterator[ast.AST]:
             stack += list(ast.iter_child_nodes(node))
 
 
+def _initialize(source: PythonSource) -> Function | None:
+    """The method `initialize`, where it takes its `args`."""
+    function = source.method("initialize")
+    return function if function is not None and len(function.args.args) >= 2 else None
+
+
 class LoadOrLater(SourceRule):
     """Base: an error where it happens while the model loads, a warning where only a request may reach it."""
 
@@ -221,8 +227,8 @@ class UnknownArgsKey(LoadOrLater):
     said = "Internal: KeyError: '{name}'"
 
     def source(self, model: Model, source: PythonSource) -> Iterator[Finding]:
-        function = source.method("initialize")
-        if function is None or len(function.args.args) < 2:
+        function = _initialize(source)
+        if function is None:
             return
         argument = function.args.args[-1].arg
         certain = certain_nodes(source)
@@ -285,8 +291,8 @@ class ConfigurationIsText(LoadOrLater):
     said = "Internal: TypeError: string indices must be integers"
 
     def source(self, model: Model, source: PythonSource) -> Iterator[Finding]:
-        function = source.method("initialize")
-        if function is None or len(function.args.args) < 2:
+        function = _initialize(source)
+        if function is None:
             return
         origin = Origins(function, source)
         certain = certain_nodes(source)
@@ -319,8 +325,8 @@ class ArgumentMisused(LoadOrLater):
     said = "Internal: {text}"
 
     def source(self, model: Model, source: PythonSource) -> Iterator[Finding]:
-        function = source.method("initialize")
-        if function is None or len(function.args.args) < 2:
+        function = _initialize(source)
+        if function is None:
             return
         origin = Origins(function, source)
         certain = certain_nodes(source)
@@ -411,8 +417,8 @@ class UndeclaredParameter(LoadOrLater):
     said = "Internal: KeyError: '{name}'"
 
     def source(self, model: Model, source: PythonSource) -> Iterator[Finding]:
-        function = source.method("initialize")
-        if function is None or len(function.args.args) < 2:
+        function = _initialize(source)
+        if function is None:
             return
         origin = Origins(function, source)
         known = [*model.config.map("parameters"), *(key for key in origin.stored if isinstance(key, str))]
